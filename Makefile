@@ -1,0 +1,39 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer: they make the environment themselves.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: demo test test-all lint bench coverage clean help
+
+help:            ## what can be made here
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+# torch first and alone: any other order lets a dependency choose another build.
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,test,lint]'
+	touch $@
+
+demo: $(STAMP)   ## the main job, end to end, printed
+	$(BIN)/python -m examples.demo
+
+test: $(STAMP)   ## the tests, below ten minutes on two cores
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(STAMP) ## the slow ones too
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+coverage: $(STAMP) ## lines of the exact core that the tests run
+	NUMBA_DISABLE_JIT=0 $(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term-missing tests/numbers tests/exact
+
+lint: $(STAMP)   ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmarks/results/
+	$(BIN)/python -m benchmarks
+
+clean:           ## the environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
