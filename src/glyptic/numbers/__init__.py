@@ -1,0 +1,38 @@
+"""What a number is: formats, rounding, saturation, exp; a reference in exact fractions and a fast path equal to it.
+
+    formats       the sets of numbers, by name; rounding into them
+    codes         numbers as integers, for weights and files
+    reference     the arithmetic in fractions; `scalarwise` lifts it to arrays
+    fast          the same arithmetic, compiled: `kernels`, `products`; `hosts` proves where it is exact
+    exponential   the correctly rounded exp
+"""
+
+from glyptic.numbers.arithmetic import Arithmetic, Attention, Products
+from glyptic.numbers.codes import Codes, check_codes, decode, encode, number, to_float64
+from glyptic.numbers.exponential import exp_rounded
+from glyptic.numbers.formats import NAMED, AnyFormat, Exact, Fixed, Float, Format, Ieee, Q, Ties, parse_format
+from glyptic.numbers.reference import Reference
+
+__all__ = [
+    "NAMED",
+    "AnyFormat",
+    "Arithmetic",
+    "Attention",
+    "Codes",
+    "Exact",
+    "Fixed",
+    "Float",
+    "Format",
+    "Ieee",
+    "Products",
+    "Q",
+    "Reference",
+    "Ties",
+    "check_codes",
+    "decode",
+    "encode",
+    "exp_rounded",
+    "number",
+    "parse_format",
+    "to_float64",
+]

@@ -1,0 +1,118 @@
+"""Between arrays of codes and arrays of numbers: how weights are written, stored and read.
+
+`encode` accepts what people write (integers, floats, fractions, "1/2", "B", "-B", "∞") and refuses what is not in the format;
+`decode` gives exact fractions, `to_float64` exact doubles where the format allows it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from glyptic.errors import FormatError
+from glyptic.numbers.formats import AnyFormat, Exact, Format
+
+Codes = np.ndarray  # of int64
+
+
+def number(text: Any, format: AnyFormat) -> Fraction:
+    """One number as people write it: 3, 0.25, "1/2", "B" or "∞" for the largest value, "-B" for its negative."""
+    if isinstance(text, str):
+        name = text.strip().replace("−", "-").replace("∞", "B")
+        if name in ("B", "+B", "-B"):
+            return -format.max if name[0] == "-" else format.max
+        try:
+            return Fraction(name)
+        except (ValueError, ZeroDivisionError):
+            raise FormatError(f"{text!r} is not a number; write 3, 0.25, 1/2, B or -B.") from None
+    if isinstance(text, float | np.floating) and not np.isfinite(text):
+        raise FormatError(f"{text} is not a number of {format}; its largest value is written B.")
+    return Fraction(text.item() if isinstance(text, np.generic) else text)
+
+
+def encode(values: Any, format: AnyFormat, part: str = "value", nearest: bool = False) -> Codes:
+    """The codes of numbers, as an int64 array of the same shape.
+
+    A number that is not in the format is an error that names the part and the place; with `nearest` it is rounded instead.
+
+    >>> from glyptic.numbers import Fixed
+    >>> encode([1, "1/2", "-B"], Fixed(2))
+    array([  4,   2, -15])
+    """
+    _check_width(format)
+    array = np.asarray(values)
+    if array.dtype.kind in "iuf" and isinstance(format, Format) and format.precision <= 53:
+        return _encode_floats(array.astype(np.float64), format, part, nearest)
+    items = np.asarray(values, dtype=object)
+    out = np.zeros(items.shape, np.int64)
+    for place in np.ndindex(items.shape):
+        x = number(items[place], format)
+        try:
+            out[place] = format.code(format.round(x) if nearest else x)
+        except FormatError as error:
+            raise FormatError(f"{part}{list(place) if place else ''}: {error}") from None
+    return out
+
+
+def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> Codes:
+    if not np.isfinite(x).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
+        raise FormatError(f"{part}{list(place)}: {x[place]} is not a number of {format}; its largest value is written B.")
+    limit = float(format.max)
+    clipped = np.clip(x, float(format.min), limit)
+    mantissa, exponent = np.frexp(np.where(clipped == 0, 1.0, clipped))
+    scale = np.maximum(exponent - format.precision, format.least_exponent)  # the exponent of the last place
+    units = np.ldexp(clipped, -scale)
+    if nearest:
+        units = np.rint(units) if format.ties == "even" else np.copysign(np.ceil(np.abs(units) - 0.5), units)
+    place_error = units != np.trunc(units)
+    if not nearest and (place_error.any() or (clipped != x).any()):
+        place = tuple(int(i) for i in np.argwhere(place_error | (clipped != x))[0])
+        wrong = Fraction(float(x[place]))
+        raise FormatError(f"{part}{list(place)}: {wrong} is not a value of {format}; the nearest is {format.round(wrong)}.")
+    if format.is_fixed:
+        return units.astype(np.int64)
+    if not format.subnormals and (np.abs(clipped[clipped != 0]) < float(format.least)).any():
+        return _encode_slowly(x, format, part, nearest)
+    rank = (scale - format.least_exponent) * format._half + np.abs(units).astype(np.int64) - format._missing
+    return np.where(clipped == 0, 0, np.copysign(1, clipped).astype(np.int64) * rank).astype(np.int64)
+
+
+def _encode_slowly(x: np.ndarray, format: Format, part: str, nearest: bool) -> Codes:
+    return encode(np.vectorize(Fraction, otypes=[object])(x), format, part, nearest)
+
+
+def decode(codes: Codes, format: AnyFormat) -> np.ndarray:
+    """Exact fractions, as an object array of the same shape."""
+    known: dict[int, Fraction] = {}
+    flat = [known.get(code) or known.setdefault(code, format.value(code)) for code in np.ravel(codes).tolist()]
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out.reshape(np.shape(codes))
+
+
+def to_float64(codes: Codes, format: Format) -> np.ndarray:
+    """The values as doubles; exact, since it is refused where a double is too short."""
+    if format.precision > 53 or format.greatest_exponent + format.precision > 1023 or format.least_exponent < -1022:
+        raise FormatError(f"{format} does not fit in float64; use decode for exact fractions.")
+    if format.is_fixed:
+        return np.ldexp(codes.astype(np.float64), format.least_exponent)
+    rank = np.abs(codes) + np.where(codes == 0, 0, format._missing)
+    binade = np.maximum(0, rank // format._half - 1)
+    units = rank - binade * format._half
+    return np.copysign(np.ldexp(units.astype(np.float64), binade + format.least_exponent), codes)
+
+
+def check_codes(codes: Codes, format: AnyFormat, part: str) -> None:
+    """Every code must be one of the format's; the error names the part and the place."""
+    wrong = np.argwhere((codes < format.min_code) | (codes > format.max_code))
+    if wrong.size:
+        place = tuple(int(i) for i in wrong[0])
+        raise FormatError(f"{part}{list(place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}.")
+
+
+def _check_width(format: AnyFormat) -> None:
+    if isinstance(format, Format) and not isinstance(format, Exact) and format.max_code >= 1 << 63:
+        raise FormatError(f"{format} has {format.bits}-bit codes; arrays of codes have 64 bits, so fixed:31 is the widest.")

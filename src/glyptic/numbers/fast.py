@@ -1,0 +1,154 @@
+"""The fast arithmetic: the same operations as the reference, bit for bit, by compiled kernels on whole batches."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from glyptic.numbers import kernels, products
+from glyptic.numbers.arithmetic import Attention, Products
+from glyptic.numbers.codes import Codes, encode, to_float64
+from glyptic.numbers.exponential import exp_floats, exp_table
+from glyptic.numbers.formats import Format
+from glyptic.numbers.hosts import host_of
+
+
+class Compressed(NamedTuple):
+    """A matrix as its nonzero entries, row by row in column order; entries are numbers, not units."""
+
+    starts: np.ndarray
+    columns: np.ndarray
+    entries: np.ndarray
+
+
+class Fast:
+    """Arrays of one host type; see `glyptic.numbers.arithmetic` for what each operation means.
+
+    >>> from glyptic.numbers import Fixed
+    >>> A = Fast(Fixed(8))
+    >>> x = A.values(np.array([256, -128, 65535]))      # 1, −1/2, B
+    >>> A.codes(A.add(x, x)).tolist()
+    [512, -256, 65535]
+    """
+
+    def __init__(self, format: Format, products: Products = "rounded") -> None:
+        self.format = format
+        self.products = products
+        self.host = host_of(format, products == "fused")
+
+    # Values ------------------------------------------------------------------------------------------------------------
+
+    def values(self, codes: Codes) -> np.ndarray:
+        if self.format.is_fixed:
+            return np.asarray(codes).astype(self.host.dtype)
+        return to_float64(np.asarray(codes), self.format).astype(self.host.dtype)
+
+    def codes(self, values: np.ndarray) -> Codes:
+        if self.format.is_fixed:
+            return values.astype(np.int64)
+        return encode(values.astype(np.float64), self.format)
+
+    def _number(self, values: np.ndarray) -> np.ndarray:
+        """One factor of a product, as numbers: units times 2^−f."""
+        return values * self.host.dtype(self.host.unit) if self.format.is_fixed else values
+
+    def weights(self, codes: Codes) -> Compressed:
+        codes = np.asarray(codes)
+        rows, columns = np.nonzero(codes)
+        starts = np.searchsorted(rows, np.arange(codes.shape[0] + 1))
+        entries = self._number(self.values(codes[rows, columns]))
+        return Compressed(starts.astype(np.int64), columns.astype(np.int64), entries)
+
+    # Elementwise -------------------------------------------------------------------------------------------------------
+
+    def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return kernels.add_arrays(*_spread(x, y), self.host.rule)
+
+    def subtract(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return kernels.add_arrays(*_spread(x, -y), self.host.rule)
+
+    def multiply(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return kernels.multiply_arrays(*_spread(self._number(x), y), self.host.rule)
+
+    def divide(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        left, right = _spread(x.astype(np.float64), y.astype(np.float64))
+        return kernels.divide_arrays(left, right, 1 / self.host.unit, self.host.rule64).astype(self.host.dtype)
+
+    def divide_by_count(self, x: np.ndarray, count: int) -> np.ndarray:
+        left = x.astype(np.float64)
+        # In fixed point x and the quotient are both in units, so the integer divisor needs no scale.
+        quotient = kernels.divide_arrays(left, np.full_like(left, count), 1.0, self.host.rule64)
+        return quotient.astype(self.host.dtype)
+
+    def root(self, x: np.ndarray) -> np.ndarray:
+        return kernels.root_array(x.astype(np.float64), 1 / self.host.unit, self.host.rule64).astype(self.host.dtype)
+
+    def relu(self, x: np.ndarray) -> np.ndarray:
+        return np.maximum(x, self.host.dtype(0))
+
+    def exp(self, x: np.ndarray) -> np.ndarray:
+        if not self.format.is_fixed:
+            return exp_floats(x.astype(np.float64), self.format).astype(self.host.dtype)
+        first, table = _table(self.format)
+        index = x.astype(np.int64) - first
+        # Beyond the table's ends exp is its first entry, 0, or its last, B: unless the format itself ends there.
+        return table[np.clip(index, 0, table.size - 1)].astype(self.host.dtype)
+
+    # Sums --------------------------------------------------------------------------------------------------------------
+
+    def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
+        flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
+        product = products.fused_product if self.products == "fused" else products.sparse_product
+        return product(*weights, flat, self.host.rule).reshape(weights.starts.size - 1, *x.shape[1:])
+
+    def total(self, x: np.ndarray) -> np.ndarray:
+        columns = np.ascontiguousarray(x).reshape(1, x.shape[0], -1)
+        sums = products.total_visible(columns, np.ones((1, x.shape[0]), bool), self.host.rule)
+        return sums.reshape(1, *x.shape[1:])
+
+    def scores(self, queries: np.ndarray, keys: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        fused = self.products == "fused"
+        return products.attention_scores(self._number(queries), keys, visible, self.host.rule, fused)
+
+    def attention_weights(
+        self, scores: np.ndarray, visible: np.ndarray, kind: Attention
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if kind in ("leftmost", "rightmost", "average"):
+            return self._hard(scores, visible, kind), np.zeros((scores.shape[0], scores.shape[2]), bool)
+        seen = visible[:, :, None]
+        if kind == "max-subtracted":
+            largest = np.where(seen, scores, -np.inf).max(axis=1, keepdims=True)
+            scores = self.subtract(scores, np.where(np.isfinite(largest), largest, 0).astype(scores.dtype))
+        exps = np.where(seen, self.exp(scores), self.host.dtype(0))
+        denominators = products.total_visible(exps, visible, self.host.rule)
+        undefined = (denominators == 0) & visible.any(axis=1)[:, None]
+        safe = np.where(denominators == 0, self.host.dtype(1), denominators)
+        return self.divide(exps, safe[:, None, :]), undefined
+
+    def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
+        masked = np.where(visible[:, :, None], scores, -np.inf)
+        best = (masked == masked.max(axis=1, keepdims=True)) & visible[:, :, None]
+        if kind == "leftmost":
+            best &= np.cumsum(best, axis=1) == 1
+        elif kind == "rightmost":
+            best &= np.cumsum(best[:, ::-1], axis=1)[:, ::-1] == 1
+        counts = np.maximum(best.sum(axis=1, keepdims=True), 1)
+        one = self.values(encode(1, self.format, nearest=True))
+        shares = np.stack([self.divide_by_count(np.atleast_1d(one), n)[0] for n in range(1, counts.max() + 1)])
+        return np.where(best, shares[counts - 1], self.host.dtype(0))
+
+    def mixture(self, weights: np.ndarray, values: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        fused = self.products == "fused"
+        return products.attention_mixture(self._number(weights), values, visible, self.host.rule, fused)
+
+
+def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    left, right = np.broadcast_arrays(x, y)
+    return np.ascontiguousarray(left), np.ascontiguousarray(right)
+
+
+@lru_cache(maxsize=32)
+def _table(format: Format) -> tuple[int, np.ndarray]:
+    return exp_table(format)

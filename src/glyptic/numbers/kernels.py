@@ -1,0 +1,293 @@
+"""The rounded kernels: compiled loops in which every product and every sum is rounded to a format.
+
+Values live in a float host (see `hosts` for why that is exact): floats as themselves, fixed point as integers, in units of
+2^−f. A *rule* is a named tuple of a format's limits; its type selects the rounding at compile time, so each loop below is
+written once and compiled once for each of the four roundings and two hosts.
+
+    rounded(x, rule)   a product, quotient or any other host number, to the format
+    summed(x, rule)    a sum of two values of the format (in fixed point it is a value already: only saturate)
+
+Ties to the smaller of two: for fixed point ceil(|x| − ½); for floats, x is first taken one unit of the host towards zero, by a
+product with 1 − 2^−P. That moves a tie off the boundary, and nothing else across it, because results lie two units of the host
+away from every boundary that they are not on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+from glyptic.numbers.formats import Format
+
+_compile = njit(nogil=True, cache=True, error_model="numpy")
+
+
+class FixedEven(NamedTuple):
+    low: np.floating
+    high: np.floating
+
+
+class FixedZero(NamedTuple):
+    low: np.floating
+    high: np.floating
+
+
+class FloatEven(NamedTuple):
+    high: np.floating
+    least: np.floating | None  # the smallest positive value, if there are no subnormals
+    bottom: np.signedinteger  # the host's exponent bits of the lowest binade
+    magic: np.signedinteger  # added to exponent bits: 1.5 · 2^(P−p) times as large, so that adding it rounds
+
+
+class FloatZero(NamedTuple):
+    high: np.floating
+    least: np.floating | None
+    bottom: np.signedinteger
+    magic: np.signedinteger
+
+
+Rule = FixedEven | FixedZero | FloatEven | FloatZero
+
+
+def rounding_rule(format: Format, dtype: type[np.floating]) -> Rule:
+    """The rule of a format for a host type."""
+    if format.is_fixed:
+        fixed = FixedEven if format.ties == "even" else FixedZero
+        return fixed(dtype(format.min_code), dtype(format.max_code))
+    integer, fraction_bits, bias = (np.int32, 23, 127) if dtype == np.float32 else (np.int64, 52, 1023)
+    bottom = integer((format.least_exponent + format.precision - 1 + bias) << fraction_bits)
+    magic = integer(((fraction_bits + 1 - format.precision) << fraction_bits) | (1 << (fraction_bits - 1)))
+    least = None if format.subnormals else dtype(float(format.least))
+    floating = FloatEven if format.ties == "even" else FloatZero
+    return floating(dtype(float(format.max)), least, bottom, magic)
+
+
+# The two roundings, resolved at compile time ---------------------------------------------------------------------------
+
+
+@intrinsic
+def _bits(context, x):
+    """A float's bits as an integer of the same width."""
+    integer = types.int32 if x == types.float32 else types.int64
+    return integer(x), lambda target, builder, _, args: builder.bitcast(args[0], target.get_value_type(integer))
+
+
+@intrinsic
+def _float(context, x):
+    """The inverse of _bits."""
+    floating = types.float32 if x == types.int32 else types.float64
+    return floating(x), lambda target, builder, _, args: builder.bitcast(args[0], target.get_value_type(floating))
+
+
+@njit
+def _smaller(a, b):  # one machine instruction, unlike min(), which must think of NaN
+    return a if a < b else b
+
+
+@njit
+def _larger(a, b):
+    return a if a > b else b
+
+
+class Unbounded(NamedTuple):
+    """A rule where it is known that nothing can saturate: no clamps."""
+
+    rule: Rule
+
+
+def on_grid(x, rule):
+    """The nearest number of the format's grid, were it not bounded by B."""
+    raise NotImplementedError("compiled code only")
+
+
+def rounded(x, rule):
+    """[x]: see the module's docstring."""
+    raise NotImplementedError("compiled code only")
+
+
+def summed(x, rule):
+    """[x] for a sum of two values: see the module's docstring."""
+    raise NotImplementedError("compiled code only")
+
+
+def _is_fixed(rule) -> bool:
+    return rule.instance_class is FixedEven or rule.instance_class is FixedZero
+
+
+def _constants(x):
+    """For a host type: its integer type, exponent mask, the factor 1 − 2^−P, one half, zero."""
+    if x == types.float32:
+        return np.int32, np.int32(0x7F800000), np.float32(1 - 2.0**-24), np.float32(0.5), np.float32(0)
+    return np.int64, np.int64(0x7FF0000000000000), np.float64(1 - 2.0**-53), np.float64(0.5), np.float64(0)
+
+
+@overload(on_grid)
+def _on_grid(x, rule):
+    integer, exponent, shrink, half, zero = _constants(x)
+    kind = rule.instance_class
+    if kind is FixedEven:
+        return lambda x, rule: np.rint(x)
+    if kind is FixedZero:
+        return lambda x, rule: np.copysign(np.ceil(abs(x) - half), x)
+    nudge = kind is FloatZero
+
+    def by_magic(x, rule):
+        y = x * shrink if nudge else x
+        # Adding 1.5 · 2^(P−1) units of the result's last place leaves no room for anything below that place.
+        binade = integer(max(integer(_bits(y) & exponent), rule.bottom))
+        large = _float(integer(binade + rule.magic))
+        return (y + large) - large
+
+    if isinstance(rule.types[1], types.NoneType):
+        return by_magic
+
+    def without_subnormals(x, rule):
+        below = rule.least if abs(x) > half * rule.least else zero
+        return np.copysign(below, x) if abs(x) < rule.least else by_magic_compiled(x, rule)
+
+    by_magic_compiled = njit(by_magic)
+    return without_subnormals
+
+
+@overload(rounded)
+def _rounded(x, rule):
+    if rule.instance_class is Unbounded:
+        return lambda x, rule: on_grid(x, rule.rule)
+    if _is_fixed(rule):
+        return lambda x, rule: _smaller(_larger(on_grid(x, rule), rule.low), rule.high)
+    return lambda x, rule: on_grid(_smaller(_larger(x, -rule.high), rule.high), rule)
+
+
+@overload(summed)
+def _summed(x, rule):
+    if rule.instance_class is Unbounded:
+        return (lambda x, rule: x) if _is_fixed(rule.types[0]) else (lambda x, rule: on_grid(x, rule.rule))
+    if _is_fixed(rule):
+        return lambda x, rule: _smaller(_larger(x, rule.low), rule.high)
+    return lambda x, rule: rounded(x, rule)
+
+
+def fused(total, x, y, rule):
+    """[total + x·y] with the product unrounded; float64 only."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(fused)
+def _fused(total, x, y, rule):
+    if _is_fixed(rule):
+        return lambda total, x, y, rule: rounded(total + x * y, rule)
+
+    def to_odd(total, x, y, rule):
+        product = x * y
+        near = total + product
+        back = near - total
+        error = (total - (near - back)) + (product - back)  # Knuth's two-sum: near + error is the exact sum
+        bits = _bits(near)
+        if error != 0 and bits & 1 == 0:
+            near = _float(bits + (1 if (error > 0) == (near > 0) else -1))
+        return rounded(near, rule)
+
+    return to_odd
+
+
+# Elementwise -----------------------------------------------------------------------------------------------------------
+
+
+@_compile
+def round_array(x, rule):
+    out = np.empty_like(x)
+    flat, result = x.ravel(), out.ravel()
+    for i in range(flat.size):
+        result[i] = rounded(flat[i], rule)
+    return out
+
+
+@_compile
+def add_arrays(x, y, rule):
+    """[x + y], for two contiguous arrays of one shape."""
+    out = np.empty_like(x)
+    left, right, result = x.ravel(), y.ravel(), out.ravel()
+    for i in range(left.size):
+        result[i] = summed(left[i] + right[i], rule)
+    return out
+
+
+@_compile
+def multiply_arrays(x, y, rule):
+    """[x · y]; in fixed point one factor comes as a number, the other in units."""
+    out = np.empty_like(x)
+    left, right, result = x.ravel(), y.ravel(), out.ravel()
+    for i in range(left.size):
+        result[i] = rounded(left[i] * right[i], rule)
+    return out
+
+
+def quotient(x, y, scale, rule):
+    """[scale · x / y] in float64; the scale is 2^f for fixed point, else 1."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(quotient)
+def _quotient(x, y, scale, rule):
+    if not _is_fixed(rule):
+        return lambda x, y, scale, rule: rounded(x / y, rule)
+    even = rule.instance_class is FixedEven
+
+    def by_integers(x, y, scale, rule):
+        negative = (x < 0) != (y < 0)
+        divisor = np.int64(abs(y))
+        dividend = np.int64(abs(x)) * np.int64(scale)
+        whole = dividend // divisor
+        rest = 2 * (dividend - whole * divisor)
+        if rest > divisor or (even and rest == divisor and whole & 1 == 1):
+            whole += 1
+        result = np.float64(-whole if negative else whole)
+        return _smaller(_larger(result, rule.low), rule.high)
+
+    return by_integers
+
+
+@_compile
+def divide_arrays(x, y, scale, rule):
+    """[x / y] in float64, for two contiguous arrays of one shape; no y may be 0."""
+    out = np.empty_like(x)
+    left, right, result = x.ravel(), y.ravel(), out.ravel()
+    for i in range(left.size):
+        result[i] = quotient(left[i], right[i], scale, rule)
+    return out
+
+
+def root(x, scale, rule):
+    """[√x] in float64, x ≥ 0."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(root)
+def _root(x, scale, rule):
+    if not _is_fixed(rule):
+        return lambda x, scale, rule: rounded(np.sqrt(x), rule)
+
+    def by_integers(x, scale, rule):
+        square = np.int64(x) * np.int64(scale)
+        whole = np.int64(np.sqrt(np.float64(square)))
+        while whole * whole > square:
+            whole -= 1
+        while (whole + 1) * (whole + 1) <= square:
+            whole += 1
+        if square - whole * whole > whole:  # √square > whole + ½; it is never equal
+            whole += 1
+        return _smaller(np.float64(whole), rule.high)
+
+    return by_integers
+
+
+@_compile
+def root_array(x, scale, rule):
+    out = np.empty_like(x)
+    flat, result = x.ravel(), out.ravel()
+    for i in range(flat.size):
+        result[i] = root(flat[i], scale, rule)
+    return out

@@ -1,0 +1,194 @@
+"""Array operations spelled out in scalar ones: short enough to be believed, and shared by every arithmetic on objects.
+
+A subclass gives the scalar operations (`Reference`: fractions; `glyptic.prove`: solver terms); the loops here are the semantics of
+section 2 of the notes, to the letter. Zero weights are skipped, which changes nothing: [0·x] = 0 and [t + 0] = t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from glyptic.numbers.arithmetic import Attention, Products
+from glyptic.numbers.codes import Codes
+from glyptic.numbers.formats import AnyFormat
+
+Scalar = Any
+
+
+class Scalarwise:
+    """Lifts scalar operations to arrays of objects."""
+
+    def __init__(self, format: AnyFormat, products: Products = "rounded") -> None:
+        self.format = format
+        self.products = products
+
+    # Scalars: for the subclass -----------------------------------------------------------------------------------------
+
+    zero: Scalar
+    one: Scalar
+
+    def scalar_add(self, a: Scalar, b: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_subtract(self, a: Scalar, b: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_multiply(self, a: Scalar, b: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_fused(self, total: Scalar, a: Scalar, b: Scalar) -> Scalar:
+        """[total + a·b], the product unrounded."""
+        raise NotImplementedError
+
+    def scalar_divide(self, a: Scalar, b: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_divide_by_count(self, a: Scalar, count: int) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_exp(self, a: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_root(self, a: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_larger(self, a: Scalar, b: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_equal(self, a: Scalar, b: Scalar) -> bool:
+        raise NotImplementedError
+
+    # Arrays ------------------------------------------------------------------------------------------------------------
+
+    def weights(self, codes: Codes) -> list[list[tuple[int, Scalar]]]:
+        """Each row as its nonzero (column, value) pairs, in column order."""
+        values = self.values(codes)
+        return [[(int(k), row[k]) for k in np.flatnonzero(code)] for row, code in zip(values, codes, strict=True)]
+
+    def values(self, codes: Codes) -> np.ndarray:
+        raise NotImplementedError
+
+    def linear(self, weights: list[list[tuple[int, Scalar]]], x: np.ndarray) -> np.ndarray:
+        out = _empty((len(weights), *x.shape[1:]))
+        for i, row in enumerate(weights):
+            for place in np.ndindex(x.shape[1:]):
+                out[(i, *place)] = self.inner_product((w, x[(k, *place)]) for k, w in row)
+        return out
+
+    def inner_product(self, pairs: Iterable[tuple[Scalar, Scalar]]) -> Scalar:
+        """⟨x, y⟩: products rounded and summed left to right, or fused into the running sum."""
+        total = self.zero
+        for a, b in pairs:
+            if self.products == "fused":
+                total = self.scalar_fused(total, a, b)
+            else:
+                total = self.scalar_add(total, self.scalar_multiply(a, b))
+        return total
+
+    def sum(self, terms: Iterable[Scalar]) -> Scalar:
+        total = self.zero
+        for term in terms:
+            total = self.scalar_add(total, term)
+        return total
+
+    def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _each(self.scalar_add, x, y)
+
+    def subtract(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _each(self.scalar_subtract, x, y)
+
+    def multiply(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _each(self.scalar_multiply, x, y)
+
+    def divide(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _each(self.scalar_divide, x, y)
+
+    def divide_by_count(self, x: np.ndarray, count: int) -> np.ndarray:
+        return _each(lambda a: self.scalar_divide_by_count(a, count), x)
+
+    def root(self, x: np.ndarray) -> np.ndarray:
+        return _each(self.scalar_root, x)
+
+    def relu(self, x: np.ndarray) -> np.ndarray:
+        return _each(lambda a: self.scalar_larger(a, self.zero), x)
+
+    def exp(self, x: np.ndarray) -> np.ndarray:
+        return _each(self.scalar_exp, x)
+
+    def total(self, x: np.ndarray) -> np.ndarray:
+        out = _empty((1, *x.shape[1:]))
+        for place in np.ndindex(x.shape[1:]):
+            out[(0, *place)] = self.sum(x[(k, *place)] for k in range(x.shape[0]))
+        return out
+
+    def scores(self, queries: np.ndarray, keys: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        out = _empty((*visible.shape, queries.shape[2]), self.zero)
+        for i, j, b in np.ndindex(out.shape):
+            if visible[i, j]:
+                out[i, j, b] = self.inner_product(zip(queries[:, i, b], keys[:, j, b], strict=True))
+        return out
+
+    def attention_weights(
+        self, scores: np.ndarray, visible: np.ndarray, kind: Attention
+    ) -> tuple[np.ndarray, np.ndarray]:
+        weights = _empty(scores.shape, self.zero)
+        undefined = np.zeros((scores.shape[0], scores.shape[2]), bool)
+        for i, b in np.ndindex(undefined.shape):
+            seen = np.flatnonzero(visible[i])
+            if seen.size:
+                row, undefined[i, b] = self.distribute(list(scores[i, seen, b]), kind)
+                for j, weight in zip(seen, row, strict=True):
+                    weights[i, j, b] = weight
+        return weights, undefined
+
+    def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], bool]:
+        """The weights of one query over its visible keys, and whether they are undefined (0/0)."""
+        if kind in ("leftmost", "rightmost", "average"):
+            return self.hard(scores, kind), False
+        if kind == "max-subtracted":
+            largest = self.largest(scores)
+            scores = [self.scalar_subtract(score, largest) for score in scores]
+        exps = [self.scalar_exp(score) for score in scores]
+        denominator = self.sum(exps)
+        if self.scalar_equal(denominator, self.zero):
+            return [self.zero] * len(scores), True
+        return [self.scalar_divide(e, denominator) for e in exps], False
+
+    def hard(self, scores: list[Scalar], kind: Attention) -> list[Scalar]:
+        """Weight 1 on the first or the last of the largest scores, or [1/count] on each of them."""
+        largest = self.largest(scores)
+        best = [j for j, score in enumerate(scores) if self.scalar_equal(score, largest)]
+        chosen = {"leftmost": best[:1], "rightmost": best[-1:], "average": best}[kind]
+        share = self.scalar_divide_by_count(self.one, len(chosen))
+        return [share if j in chosen else self.zero for j in range(len(scores))]
+
+    def largest(self, scores: list[Scalar]) -> Scalar:
+        largest = scores[0]
+        for score in scores[1:]:
+            largest = self.scalar_larger(largest, score)
+        return largest
+
+    def mixture(self, weights: np.ndarray, values: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        out = _empty((values.shape[0], weights.shape[0], weights.shape[2]))
+        for c, i, b in np.ndindex(out.shape):
+            seen = np.flatnonzero(visible[i])
+            out[c, i, b] = self.inner_product((weights[i, j, b], values[c, j, b]) for j in seen)
+        return out
+
+
+def _empty(shape: tuple[int, ...], fill: Scalar = None) -> np.ndarray:
+    out = np.empty(shape, dtype=object)
+    out.fill(fill)
+    return out
+
+
+def _each(operation: Callable[..., Scalar], *arrays: np.ndarray) -> np.ndarray:
+    """An operation on every element, broadcasting."""
+    spread = np.broadcast_arrays(*arrays)
+    out = _empty(spread[0].shape)
+    for place in np.ndindex(out.shape):
+        out[place] = operation(*(array[place] for array in spread))
+    return out
