@@ -1,0 +1,47 @@
+"""Transformers on PyTorch, one file a part.
+
+config.py       one frozen description of every model           presets.py      gpt2, bert, t5, llama, …
+attention.py    one function, three explicit backends            blocked.py      the one for bfloat16 training
+multi_head.py   self- and cross-attention                        masks.py        who sees whom
+positions/      seven kinds and none                             norms.py        six kinds and none
+feed_forward.py block.py  stack.py  embeddings.py  models.py     from parts to encoder, decoder, both, ViT
+cache.py        static, ring, fixed                              generate.py     sampling, beams, streaming
+"""
+
+from glyptic.nn.attention import attention
+from glyptic.nn.beam import Hypothesis, beam_search
+from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
+from glyptic.nn.config import ModelConfig, RotaryScaling
+from glyptic.nn.generate import generate, pad_left, stream
+from glyptic.nn.models import Decoder, Encoder, EncoderDecoder, Model, ViT, build, with_backend
+from glyptic.nn.multi_head import Memory
+from glyptic.nn.presets import preset
+from glyptic.nn.sampling import Sampling
+from glyptic.nn.session import CompiledSession, Session
+
+__all__ = [
+    "Cache",
+    "CompiledSession",
+    "Decoder",
+    "Encoder",
+    "EncoderDecoder",
+    "FixedCache",
+    "Hypothesis",
+    "Memory",
+    "Model",
+    "ModelConfig",
+    "RingCache",
+    "RotaryScaling",
+    "Sampling",
+    "Session",
+    "StaticCache",
+    "ViT",
+    "attention",
+    "beam_search",
+    "build",
+    "generate",
+    "pad_left",
+    "preset",
+    "stream",
+    "with_backend",
+]

@@ -1,0 +1,128 @@
+"""Beam search: keep the `beams` most likely beginnings; finished ones compete by a length-normalized score.
+
+    score = log p(continuation) / (its length ^ length_penalty)
+
+A penalty of 0 prefers short texts, 1 compares averages a token, more prefers long texts. A row ends when it has
+`beams` finished texts and the best running one would not beat the worst of them, were it to end now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from glyptic.errors import ModelError
+from glyptic.nn.generate import Prompt, as_batch
+from glyptic.nn.models import Decoder, EncoderDecoder
+from glyptic.nn.session import Session
+
+
+@dataclass
+class _Row:
+    """The finished texts of one row of the batch, the best first."""
+
+    beams: int
+    finished: list[tuple[float, list[int]]] = field(default_factory=list)
+    done: bool = False
+
+    def add(self, score: float, tokens: list[int]) -> None:
+        self.finished = sorted([*self.finished, (score, tokens)], key=lambda f: -f[0])[: self.beams]
+
+    def settle(self, best_running: float) -> None:
+        self.done = self.done or (len(self.finished) == self.beams and best_running <= self.finished[-1][0])
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One finished text: the new tokens (stop token included) and their normalized log-probability."""
+
+    tokens: tuple[int, ...]
+    score: float
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Decoder | EncoderDecoder,
+    prompt: Prompt,
+    *,
+    beams: int,
+    max_new_tokens: int,
+    length_penalty: float = 1.0,
+    stop_tokens: Sequence[int] = (),
+    pad_token: int = 0,
+    padding_mask: Tensor | None = None,
+    source: Tensor | None = None,
+    source_mask: Tensor | None = None,
+) -> list[list[Hypothesis]]:
+    """For each row of the prompt, up to `beams` hypotheses, the best first."""
+    if beams < 1 or max_new_tokens < 1:
+        raise ModelError(f"beams={beams} and max_new_tokens={max_new_tokens} must be at least 1.")
+    tokens, mask = as_batch(prompt, padding_mask, pad_token)
+    batch, length = tokens.shape
+    session = Session(model, batch, length + max_new_tokens, source=source, source_mask=source_mask)
+    logits = session.feed(tokens, mask)
+    session.reorder(torch.arange(batch, device=tokens.device).repeat_interleave(beams))
+    rows = [_Row(beams) for _ in range(batch)]
+    scores = torch.full((batch, beams), -1e9, device=tokens.device)
+    scores[:, 0] = 0.0  # at first all beams of a row are the same text
+    texts: list[list[int]] = [[] for _ in range(batch * beams)]
+    logits = logits.repeat_interleave(beams, dim=0)
+    for step in range(1, max_new_tokens + 1):
+        candidates = _candidates(logits, scores, max(2, 1 + len(stop_tokens)) * beams)
+        last = step == max_new_tokens
+        scores, texts, origin = _sort_out(rows, candidates, texts, beams, set(stop_tokens), last, length_penalty, step)
+        if last or all(row.done for row in rows):
+            break
+        session.reorder(origin)
+        logits = session.feed(torch.tensor([[text[-1]] for text in texts], device=tokens.device))
+    return [[Hypothesis(tuple(text), score) for score, text in row.finished] for row in rows]
+
+
+Candidates = list[list[tuple[float, int, int]]]  # for each row: (log p, beam, token), the best first
+
+
+def _candidates(logits: Tensor, scores: Tensor, count: int) -> Candidates:
+    """The `count` best continuations of each row: enough that `beams` of them do not stop."""
+    batch, beams = scores.shape
+    total = logits.float().log_softmax(-1).view(batch, beams, -1) + scores[:, :, None]  # [B, beams, V]
+    vocabulary = total.shape[-1]
+    best, index = total.flatten(1).topk(min(count, beams * vocabulary), dim=-1)
+    return [
+        [(p, i // vocabulary, i % vocabulary) for p, i in zip(ps, indices, strict=True)]
+        for ps, indices in zip(best.tolist(), index.tolist(), strict=True)
+    ]
+
+
+def _sort_out(
+    rows: list[_Row],
+    candidates: Candidates,
+    texts: list[list[int]],
+    beams: int,
+    stops: set[int],
+    last: bool,
+    length_penalty: float,
+    step: int,
+) -> tuple[Tensor, list[list[int]], Tensor]:
+    """Finished continuations go to their row, the best others run on: their scores, texts and old places."""
+    scores: list[list[float]] = []
+    new_texts: list[list[int]] = []
+    origin: list[int] = []
+    for r, (row, found) in enumerate(zip(rows, candidates, strict=True)):
+        running: list[tuple[float, list[int], int]] = []
+        for rank, (log_p, beam, token) in enumerate(found):
+            text = [*texts[r * beams + beam], token]
+            ends = last or token in stops
+            if ends and rank < beams and not row.done:
+                row.add(log_p / step**length_penalty, text)
+            if not ends and len(running) < beams:
+                running.append((log_p, text, r * beams + beam))
+        while len(running) < beams:  # everything stops: nothing worth running on
+            running.append((-1e9, [*texts[r * beams], found[0][2]], r * beams))
+        row.settle(running[0][0] / step**length_penalty)
+        scores.append([log_p for log_p, _, _ in running])
+        new_texts += [text for _, text, _ in running]
+        origin += [place for _, _, place in running]
+    return torch.tensor(scores), new_texts, torch.tensor(origin)

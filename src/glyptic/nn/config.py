@@ -1,0 +1,296 @@
+"""One frozen description of every model in this room.
+
+Notation, used in all files of the room (tokens are rows: X is T×D; the lecture's columns are its transpose):
+
+    B batch      T queries (new tokens)   S keys (all tokens that can be seen)
+    D width      H heads                  G key–value heads      K width of a head      F feed-forward width
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from glyptic.errors import ModelError
+
+KINDS = ("decoder", "encoder", "encoder_decoder", "vit")
+POSITIONS = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi", "none")
+NORMS = ("layer", "rms", "rms_outside", "batch", "instance", "group", "none")
+NORM_PLACES = ("pre", "post")
+FEED_FORWARDS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
+BACKENDS = ("reference", "sdpa", "blocked")
+HEADS_ON_TOP = ("none", "linear", "mlm", "class")
+PRECISIONS = ("float64", "float32")
+ROTARY_SCALINGS = ("linear", "ntk", "llama3", "yarn")
+
+
+@dataclass(frozen=True)
+class RotaryScaling:
+    """How rotary angles are stretched to reach beyond the trained length (see `positions/rotary.py`)."""
+
+    kind: str
+    factor: float
+    original_context: int = 0
+    """Length the model was trained with; `llama3` and `yarn` need it."""
+    low_frequency_factor: float = 1.0
+    high_frequency_factor: float = 4.0
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+
+    def __post_init__(self) -> None:
+        _one_of("rotary_scaling.kind", self.kind, ROTARY_SCALINGS)
+        if self.factor < 1:
+            raise ModelError(f"rotary_scaling.factor={self.factor!r} must be at least 1.")
+        if self.kind in ("llama3", "yarn") and self.original_context < 1:
+            raise ModelError(f"rotary_scaling.kind={self.kind!r} needs original_context, the trained length.")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Everything that decides a model's shape and arithmetic; weights excepted.
+
+    >>> ModelConfig(kind="decoder", layers=2, width=64, heads=4, vocabulary=100).head_size
+    16
+    >>> ModelConfig(kind="decoder", layers=2, width=64, heads=5)
+    Traceback (most recent call last):
+    ...
+    glyptic.errors.ModelError: heads=5 does not divide width=64; give head_width, or another number of heads.
+    """
+
+    kind: str
+    layers: int
+    """Layers of the stack; of the decoder in an encoder–decoder."""
+    width: int
+    heads: int
+    vocabulary: int | None = None
+    """Number of tokens; None: the model reads vectors (`vectors=`) and has no token embedding."""
+    context: int = 1024
+    """Trained length: size of the learned table and default length of caches."""
+    encoder_layers: int | None = None
+    """Layers of the encoder in an encoder–decoder; None: as many as `layers`."""
+
+    key_value_heads: int | None = None
+    """None: one for each head; 1: multi-query; between: grouped-query."""
+    head_width: int | None = None
+    """None: width / heads."""
+    attention_scale: float | None = None
+    """Factor on scores; None: 1/√K. T5 uses 1."""
+    attention_bias: bool = True
+    attention_output_bias: bool = True
+    sliding_window: int | None = None
+    """A query sees this many keys at most, itself included."""
+    backend: str = "sdpa"
+    """Which attention kernel: `reference` (gives maps), `sdpa`, `blocked` (fast bfloat16 training)."""
+
+    feed_forward: str = "gelu"
+    feed_forward_width: int | None = None
+    """None: 4 × width."""
+    feed_forward_bias: bool = True
+
+    norm: str = "layer"
+    norm_place: str = "pre"
+    norm_eps: float = 1e-5
+    norm_groups: int = 4
+    """Groups of `norm='group'`."""
+    final_norm: bool | None = None
+    """A norm after the last layer; None: yes with pre-norm, no with post-norm."""
+    parallel: bool = False
+    """Attention and feed-forward read the same residual and are added together (GPT-NeoX)."""
+
+    positions: str = "learned"
+    position_precision: str = "float64"
+    """Sines and angles are computed in this precision; `float32` as the public checkpoints do it."""
+    sinusoidal_layout: str = "interleaved"
+    """`interleaved` sin, cos, sin, cos … (Vaswani) or `halves` sin … sin cos … cos (Marian)."""
+    rotary_base: float = 10000.0
+    rotary_fraction: float = 1.0
+    """Share of each head that is rotated."""
+    rotary_scaling: RotaryScaling | None = None
+    relative_buckets: int = 32
+    relative_distance: int = 128
+    """T5: distance from which one bucket serves all; Shaw: clipping distance."""
+
+    embedding_scale: bool = False
+    """Token embeddings × √D (Vaswani)."""
+    embedding_norm: bool = False
+    """A norm after the sum of embeddings (BERT)."""
+    token_types: int = 0
+    """Segment embeddings (BERT has 2)."""
+    head: str = "linear"
+    """`none`: hidden states; `linear`: logits over tokens; `mlm`: BERT's; `class`: logits over `classes`."""
+    classes: int = 0
+    tied: bool = True
+    """Output matrix = token embedding."""
+    output_bias: bool = False
+    output_scale: float = 1.0
+    """Hidden states are multiplied by this before the output matrix (T5: 1/√D)."""
+
+    image_size: int = 0
+    patch_size: int = 0
+    channels: int = 3
+
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_choices(self)
+        _check_sizes(self)
+        _check_fit(self)
+
+    @property
+    def head_size(self) -> int:
+        """K."""
+        return self.head_width or self.width // self.heads
+
+    @property
+    def groups(self) -> int:
+        """G, the number of key–value heads."""
+        return self.key_value_heads or self.heads
+
+    @property
+    def hidden_size(self) -> int:
+        """F, the width of the feed-forward's hidden layer."""
+        return self.feed_forward_width or 4 * self.width
+
+    @property
+    def scale(self) -> float:
+        """Factor on scores."""
+        return self.attention_scale if self.attention_scale is not None else self.head_size**-0.5
+
+    @property
+    def has_final_norm(self) -> bool:
+        return self.final_norm if self.final_norm is not None else self.norm_place == "pre"
+
+    @property
+    def has_decoder(self) -> bool:
+        return self.kind in ("decoder", "encoder_decoder")
+
+    @property
+    def depth_of_encoder(self) -> int:
+        return self.encoder_layers if self.encoder_layers is not None else self.layers
+
+    def replace(self, **changes: Any) -> ModelConfig:
+        """The same config with some fields changed, checked anew."""
+        known = {field.name for field in dataclasses.fields(self)}
+        for name in changes.keys() - known:
+            raise ModelError(f"{name}={changes[name]!r} is not a field of ModelConfig.")
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> ModelConfig:
+        """Inverse of `to_dict`; an unknown field is named."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        for name in fields.keys() - known:
+            raise ModelError(f"{name}={fields[name]!r} is not a field of ModelConfig.")
+        fields = dict(fields)
+        if isinstance(fields.get("rotary_scaling"), dict):
+            fields["rotary_scaling"] = RotaryScaling(**fields["rotary_scaling"])
+        return cls(**fields)
+
+
+def _one_of(field: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ModelError(f"{field}={value!r} is not one of {', '.join(choices)}.")
+
+
+def _check_choices(config: ModelConfig) -> None:
+    _one_of("kind", config.kind, KINDS)
+    _one_of("backend", config.backend, BACKENDS)
+    _one_of("feed_forward", config.feed_forward, FEED_FORWARDS)
+    _one_of("norm", config.norm, NORMS)
+    _one_of("norm_place", config.norm_place, NORM_PLACES)
+    _one_of("positions", config.positions, POSITIONS)
+    _one_of("position_precision", config.position_precision, PRECISIONS)
+    _one_of("sinusoidal_layout", config.sinusoidal_layout, ("interleaved", "halves"))
+    _one_of("head", config.head, HEADS_ON_TOP)
+
+
+def _check_sizes(config: ModelConfig) -> None:
+    for field in ("layers", "width", "heads", "context", "norm_groups", "relative_buckets", "relative_distance"):
+        _positive(field, getattr(config, field))
+    optional = ("vocabulary", "key_value_heads", "head_width", "sliding_window", "feed_forward_width")
+    for field in (*optional, "encoder_layers"):
+        if getattr(config, field) is not None:
+            _positive(field, getattr(config, field))
+    for field in ("dropout", "attention_dropout"):
+        if not 0 <= getattr(config, field) < 1:
+            raise ModelError(f"{field}={getattr(config, field)!r} must be at least 0 and below 1.")
+    if not 0 < config.rotary_fraction <= 1:
+        raise ModelError(f"rotary_fraction={config.rotary_fraction!r} must be above 0 and at most 1.")
+    if config.norm_eps < 0:
+        raise ModelError(f"norm_eps={config.norm_eps!r} must not be negative.")
+
+
+def _positive(field: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ModelError(f"{field}={value!r} must be a whole number of at least 1.")
+
+
+def _check_fit(config: ModelConfig) -> None:
+    """Fields that are fine alone and do not fit together."""
+    if config.head_width is None and config.width % config.heads:
+        raise ModelError(
+            f"heads={config.heads} does not divide width={config.width}; give head_width, or another number of heads."
+        )
+    if config.heads % config.groups:
+        raise ModelError(f"key_value_heads={config.groups} does not divide heads={config.heads}.")
+    if config.norm == "group" and config.width % config.norm_groups:
+        raise ModelError(f"norm_groups={config.norm_groups} does not divide width={config.width}.")
+    if config.norm == "instance" and config.has_decoder:
+        raise ModelError(
+            f"norm='instance' takes its statistics over all tokens of a sequence, so kind={config.kind!r} "
+            "would see the future; use 'layer', 'rms' or 'group'."
+        )
+    if config.parallel and config.norm_place == "post":
+        raise ModelError("parallel=True needs norm_place='pre', not 'post'.")
+    if config.parallel and config.kind == "encoder_decoder":
+        raise ModelError("parallel=True has no place for cross-attention, so kind='encoder_decoder' cannot use it.")
+    _check_positions(config)
+    _check_ends(config)
+
+
+def _check_positions(config: ModelConfig) -> None:
+    rotated = int(config.rotary_fraction * config.head_size)
+    if config.positions == "rotary" and (rotated < 2 or rotated % 2):
+        raise ModelError(
+            f"rotary_fraction={config.rotary_fraction!r} rotates {rotated} of head_width={config.head_size}; "
+            "rotary positions need an even number of at least 2."
+        )
+    if config.positions in ("sinusoidal", "transformer_xl") and config.width % 2:
+        raise ModelError(f"positions={config.positions!r} needs an even width, not width={config.width}.")
+    if config.positions == "shaw" and config.backend != "reference":
+        raise ModelError(
+            f"positions='shaw' adds a vector to each value, which backend={config.backend!r} cannot do; "
+            "use backend='reference'."
+        )
+    if config.positions == "t5" and config.relative_buckets < 4:
+        raise ModelError(f"relative_buckets={config.relative_buckets} must be at least 4 for positions='t5'.")
+    if config.positions == "t5" and config.relative_distance <= config.relative_buckets // 2:
+        raise ModelError(
+            f"relative_distance={config.relative_distance} must exceed half of "
+            f"relative_buckets={config.relative_buckets} for positions='t5'."
+        )
+
+
+def _check_ends(config: ModelConfig) -> None:
+    """Inputs and outputs."""
+    if config.vocabulary is None and config.head in ("linear", "mlm"):
+        raise ModelError(f"head={config.head!r} needs a vocabulary, so vocabulary=None cannot be; use head='none'.")
+    if config.head == "class":
+        _positive("classes", config.classes)
+    if config.kind == "vit":
+        _positive("image_size", config.image_size)
+        _positive("patch_size", config.patch_size)
+        _positive("channels", config.channels)
+        if config.image_size % config.patch_size:
+            raise ModelError(f"patch_size={config.patch_size} does not divide image_size={config.image_size}.")
+    if config.kind == "encoder_decoder" and config.vocabulary is None:
+        raise ModelError("kind='encoder_decoder' reads tokens, so vocabulary=None cannot be.")
+    if config.attention_dropout and config.backend == "blocked":
+        raise ModelError(
+            f"backend='blocked' has no dropout on weights, so attention_dropout={config.attention_dropout} cannot be."
+        )

@@ -1,0 +1,108 @@
+"""Into and out of the residual stream.
+
+X = TokenEmbed(tokens) · (√D or 1) + PositionEncode(positions) [+ TypeEmbed(types)], then a norm in BERT
+image → patches of p×p pixels, each stacked as a vector of C·p·p numbers, times a matrix; a class token in front
+logits = hidden · Eᵀ (tied) or hidden · W
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from glyptic.errors import InputError
+from glyptic.nn.config import ModelConfig
+from glyptic.nn.hook_point import HookPoint
+from glyptic.nn.multi_head import drop
+from glyptic.nn.norms import LayerNorm, make_norm
+from glyptic.nn.positions import Learned, Sinusoidal
+
+
+class InputEmbedding(nn.Module):
+    """Token ids [B, T], or vectors [B, T, D] that stand for them, plus positions and token types."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.width, self.dropout = config.width, config.dropout
+        self.scale = config.width**0.5 if config.embedding_scale else 1.0
+        self.token = nn.Embedding(config.vocabulary, config.width) if config.vocabulary else None
+        self.token_type = nn.Embedding(config.token_types, config.width) if config.token_types else None
+        self.position: Learned | Sinusoidal | None = None
+        if config.positions == "learned":
+            self.position = Learned(config)
+        elif config.positions == "sinusoidal":
+            self.position = Sinusoidal(config)
+        self.norm = make_norm(config) if config.embedding_norm else None
+        self.hook_embed, self.hook_pos_embed = HookPoint(), HookPoint()
+
+    def look_up(self, tokens: Tensor | None, vectors: Tensor | None) -> Tensor:
+        """[B, T, D] without positions."""
+        if (tokens is None) == (vectors is None):
+            raise InputError("give either tokens or vectors, not both and not neither.")
+        if vectors is not None:
+            if vectors.dim() != 3 or vectors.shape[-1] != self.width:
+                raise InputError(f"vectors have shape {tuple(vectors.shape)}; they must be [B, T, width={self.width}].")
+            return self.hook_embed(vectors)
+        assert tokens is not None
+        if self.token is None:
+            raise InputError("this model has vocabulary=None: give vectors=, not tokens.")
+        if tokens.dim() != 2 or tokens.is_floating_point():
+            raise InputError(f"tokens have shape {tuple(tokens.shape)} and dtype {tokens.dtype}; give integers [B, T].")
+        embedded = F.embedding(tokens, self.token.weight)
+        return self.hook_embed(embedded if self.scale == 1.0 else embedded * self.scale)
+
+    def forward(self, x: Tensor, positions: Tensor, end: int | None, types: Tensor | None = None) -> Tensor:
+        """Add positions [T] or [B, T] and types [B, T] to what was looked up."""
+        if self.token_type is not None:
+            x = x + (self.token_type.weight[0] if types is None else self.token_type(types))
+        if self.position is not None:
+            x = x + self.hook_pos_embed(self.position(positions, end, x.dtype))
+        if self.norm is not None:
+            x = self.norm(x)
+        return drop(x, self.dropout, self.training)
+
+
+class PatchEmbedding(nn.Module):
+    """[B, C, height, width] → [B, 1 + patches, D], the class token first."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.size, self.patch, self.channels = config.image_size, config.patch_size, config.channels
+        self.project = nn.Linear(config.channels * config.patch_size**2, config.width)
+        self.class_token = nn.Parameter(torch.empty(1, 1, config.width))
+
+    def forward(self, images: Tensor) -> Tensor:
+        expected = (self.channels, self.size, self.size)
+        if images.dim() != 4 or tuple(images.shape[1:]) != expected:
+            raise InputError(f"images have shape {tuple(images.shape)}; they must be [B, *{expected}].")
+        B, C, _, _ = images.shape
+        n, p = self.size // self.patch, self.patch
+        patches = images.view(B, C, n, p, n, p).permute(0, 2, 4, 1, 3, 5).reshape(B, n * n, C * p * p)
+        return torch.cat([self.class_token.expand(B, -1, -1), self.project(patches)], dim=1)
+
+
+class Output(nn.Module):
+    """Hidden states [B, T, D] → logits; `mlm` has BERT's extra layer, `class` reads the first token."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.kind, self.scale = config.head, config.output_scale
+        size = config.classes if config.head == "class" else (config.vocabulary or 0)
+        tied = config.tied and config.head != "class"
+        self.weight = None if tied else nn.Parameter(torch.empty(size, config.width))
+        has_bias = config.output_bias or config.head in ("mlm", "class")
+        self.bias = nn.Parameter(torch.zeros(size)) if has_bias else None
+        self.dense = nn.Linear(config.width, config.width) if config.head == "mlm" else None
+        self.norm = LayerNorm(config.width, eps=config.norm_eps) if config.head == "mlm" else None
+
+    def forward(self, hidden: Tensor, embedding: Tensor | None) -> Tensor:
+        if self.kind == "class":
+            hidden = hidden[:, 0]
+        if self.dense is not None and self.norm is not None:
+            hidden = self.norm(F.gelu(self.dense(hidden)))
+        if self.scale != 1.0:
+            hidden = hidden * self.scale
+        weight = self.weight if self.weight is not None else embedding
+        assert weight is not None
+        return F.linear(hidden, weight, self.bias)

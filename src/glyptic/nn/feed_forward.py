@@ -1,0 +1,48 @@
+"""The feed-forward layer: the same two- or three-matrix network on each token alone.
+
+relu, gelu, gelu_tanh, silu    W₂ f(W₁ x + b₁) + b₂                 (004's FFN with f = ReLU)
+swiglu, geglu                  W₂ (f(W_gate x) ∘ (W₁ x)) + b₂       with f = SiLU, GELU (tanh)
+"""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from glyptic.nn.config import ModelConfig
+from glyptic.nn.hook_point import HookPoint
+
+GATED = ("swiglu", "geglu")
+
+
+def activate(kind: str, x: Tensor) -> Tensor:
+    """The scalar function of a kind of feed-forward, applied to each entry."""
+    match kind:
+        case "relu":
+            return F.relu(x)
+        case "gelu":
+            return F.gelu(x)
+        case "gelu_tanh" | "geglu":
+            return F.gelu(x, approximate="tanh")
+        case _:
+            return F.silu(x)
+
+
+class FeedForward(nn.Module):
+    """[B, T, D] → [B, T, F] → [B, T, D]."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.kind, self.gated = config.feed_forward, config.feed_forward in GATED
+        inner = 2 * config.hidden_size if self.gated else config.hidden_size  # gated: W_gate above W₁, one product
+        self.into = nn.Linear(config.width, inner, bias=config.feed_forward_bias)
+        self.out = nn.Linear(config.hidden_size, config.width, bias=config.feed_forward_bias)
+        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.gated:
+            gate, linear = self.into(x).chunk(2, dim=-1)
+            hidden = activate(self.kind, self.hook_pre(gate)) * linear
+        else:
+            hidden = activate(self.kind, self.hook_pre(self.into(x)))
+        return self.out(self.hook_post(hidden))

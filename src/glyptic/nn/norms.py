@@ -1,0 +1,114 @@
+"""Normalization: what is averaged over what.
+
+    name          statistics over            causal   padding     train = inference
+    layer         features of one token      yes      harmless    yes
+    rms           features, no mean          yes      harmless    yes
+    rms_outside   the same, ε outside √      yes      harmless    yes      (003's code)
+    group         one group of features      yes      harmless    yes      (each token alone)
+    batch         all tokens of the batch    no       refused     no       (running statistics at inference: causal)
+    instance      tokens of one sequence     no       refused     yes
+    none          nothing                    yes      harmless    yes
+
+A norm that pools over tokens sees the future, so a decoder refuses it: `instance` in the config, `batch` when it is
+run in training mode.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from glyptic.errors import ModelError
+from glyptic.nn.config import ModelConfig
+
+
+class LayerNorm(nn.LayerNorm):
+    """γ (x − mean) / √(variance + ε) + β over the features of each token."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(nn.Module):
+    """γ x / √(mean x² + ε), or γ x / (√(mean x²) + ε) with `outside`, as 003's code has it.
+
+    Sums are taken in at least float32. (torch's own module is several times slower on CPUs.)
+    """
+
+    def __init__(self, width: int, eps: float = 1e-6, outside: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.eps, self.outside = eps, outside
+
+    def forward(self, x: Tensor) -> Tensor:
+        precise = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+        norm = torch.linalg.vector_norm(precise, dim=-1, keepdim=True)
+        if self.outside:
+            inverse = 1.0 / (norm * x.shape[-1] ** -0.5 + self.eps)
+        else:
+            inverse = torch.rsqrt(norm * norm / x.shape[-1] + self.eps)
+        return (precise * inverse).to(x.dtype) * self.weight
+
+
+class GroupNorm(nn.GroupNorm):
+    """Each token's features in groups, each group normalized by itself; one group is LayerNorm."""
+
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
+        return super().forward(x.reshape(-1, x.shape[-1])).view(x.shape)
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Each feature over all tokens of the batch; a decoder may only use its running statistics."""
+
+    def __init__(self, width: int, eps: float = 1e-5, causal: bool = False) -> None:
+        super().__init__(width, eps=eps)
+        self.causal = causal
+
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
+        if self.training and self.causal:
+            raise ModelError(
+                "norm='batch' in training pools over all tokens, so a causal model would see the future; "
+                "call eval(), or use norm='layer'."
+            )
+        return super().forward(x.reshape(-1, x.shape[-1])).view(x.shape)
+
+
+class InstanceNorm(nn.Module):
+    """Each feature over the tokens of one sequence."""
+
+    def __init__(self, width: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
+        return F.instance_norm(x.transpose(1, 2), weight=self.weight, bias=self.bias, eps=self.eps).transpose(1, 2)
+
+
+def make_norm(config: ModelConfig, causal: bool = False) -> nn.Module:
+    """The norm that the config names, for vectors of its width."""
+    width, eps = config.width, config.norm_eps
+    match config.norm:
+        case "layer":
+            return LayerNorm(width, eps=eps)
+        case "rms" | "rms_outside":
+            return RMSNorm(width, eps, outside=config.norm == "rms_outside")
+        case "group":
+            return GroupNorm(config.norm_groups, width, eps=eps)
+        case "batch":
+            return BatchNorm(width, eps, causal)
+        case "instance":
+            return InstanceNorm(width, eps)
+        case _:
+            return nn.Identity()
+
+
+def refuse_padding(config: ModelConfig, training: bool) -> None:
+    """Padding would enter statistics that pool over tokens: say so instead of computing something else."""
+    if config.norm == "instance" or (config.norm == "batch" and training):
+        raise ModelError(
+            f"norm={config.norm!r} pools over tokens, so a padding_mask would change its statistics; "
+            "give sequences of one length."
+        )

@@ -1,0 +1,34 @@
+"""ALiBi (Press et al. 2022): scores get −slope_h · |i − j|; the slopes form a geometric sequence over heads."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from glyptic.nn.config import ModelConfig
+
+
+def slopes(heads: int) -> list[float]:
+    """2^{−8h/H} for a power of two; otherwise the sequence of the power below, then every other one of the next.
+
+    >>> slopes(4)
+    [0.25, 0.0625, 0.015625, 0.00390625]
+    """
+    power = 2 ** math.floor(math.log2(heads))
+    first = [2.0 ** (-8.0 * (h + 1) / power) for h in range(power)]
+    between = [2.0 ** (-4.0 * (h + 1) / power) for h in range(0, 2 * (heads - power), 2)]
+    return first + between
+
+
+class Alibi(nn.Module):
+    """[H, T, S] bias from slots; the same for every row of a batch, since it depends on distances only."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.slopes = torch.tensor(slopes(config.heads), dtype=torch.float64)  # not a buffer: never rounded
+
+    def forward(self, query_slots: Tensor, key_slots: Tensor, dtype: torch.dtype) -> Tensor:
+        distances = (query_slots[:, None] - key_slots[None, :]).abs()  # [T, S]
+        return (-self.slopes.to(distances.device)[:, None, None] * distances).to(dtype)

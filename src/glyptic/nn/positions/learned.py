@@ -1,0 +1,25 @@
+"""Learned positions (BERT, GPT-2): a table with a row for each position up to the trained length."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from glyptic.errors import InputError
+from glyptic.nn.config import ModelConfig
+
+
+class Learned(nn.Embedding):
+    """T_max × D; a position beyond the table has no row, so it is refused."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config.context, config.width)
+
+    def forward(self, positions: Tensor, end: int | None, dtype: torch.dtype) -> Tensor:  # type: ignore[override]
+        """positions [T] or [B, T], all below `end` (None: known to be within the table) → [..., D]."""
+        if end is not None and end > self.num_embeddings:
+            raise InputError(
+                f"a sequence of {end} tokens is longer than the learned table of context={self.num_embeddings}; "
+                "shorten it, or use positions that extrapolate (rotary, alibi, t5)."
+            )
+        return self.weight[positions]

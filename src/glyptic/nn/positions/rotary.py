@@ -1,0 +1,102 @@
+"""Rotary positions (Su et al. 2021): rotate pairs of coordinates of q and k by an angle proportional to position.
+
+⟨R_i q, R_j k⟩ depends on i − j alone, since rotations by iθ and jθ differ by (i − j)θ. A pair of coordinates
+(2m, 2m+1) is one complex number, and the rotation one complex product: several times faster on CPUs than the usual
+split, negate and concatenate. (Public checkpoints pair m with m + K/2; `families/` permutes rows of W_q and W_k.)
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from glyptic.nn.config import ModelConfig, RotaryScaling
+
+
+def inverse_frequencies(width: int, base: float, scaling: RotaryScaling | None, dtype: torch.dtype) -> Tensor:
+    """[R/2] angles per position, θ_m = base^{−2m/R}, stretched by `scaling`.
+
+    linear  all angles divided by the factor (position interpolation)
+    ntk     the base grows, so that low frequencies stretch and high ones stay
+    llama3  wavelengths beyond the trained length are divided, short ones kept, blended between
+    yarn    the same idea with a linear ramp over frequencies, and a temperature (`attention_factor`)
+    """
+    if scaling is not None and scaling.kind == "ntk":
+        base = base * scaling.factor ** (width / (width - 2))
+    exponents = torch.arange(0, width, 2, dtype=torch.int64).to(dtype) / width
+    frequencies = 1.0 / (base**exponents)
+    if scaling is None or scaling.kind == "ntk":
+        return frequencies
+    if scaling.kind == "linear":
+        return frequencies / scaling.factor
+    if scaling.kind == "llama3":
+        return _llama3(frequencies, scaling)
+    return _yarn(frequencies, width, base, scaling)
+
+
+def _llama3(frequencies: Tensor, s: RotaryScaling) -> Tensor:
+    wavelengths = 2 * math.pi / frequencies
+    kept = (s.original_context / wavelengths - s.low_frequency_factor) / (
+        s.high_frequency_factor - s.low_frequency_factor
+    )
+    blended = (1 - kept) * frequencies / s.factor + kept * frequencies
+    long = wavelengths > s.original_context / s.low_frequency_factor
+    short = wavelengths < s.original_context / s.high_frequency_factor
+    return torch.where(long, frequencies / s.factor, torch.where(short, frequencies, blended))
+
+
+def _yarn(frequencies: Tensor, width: int, base: float, s: RotaryScaling) -> Tensor:
+    def pair_with(turns: float) -> float:
+        """The pair that makes this many turns over the trained length."""
+        return width * math.log(s.original_context / (turns * 2 * math.pi)) / (2 * math.log(base))
+
+    low = max(math.floor(pair_with(s.beta_fast)), 0)
+    high = min(math.ceil(pair_with(s.beta_slow)), width - 1)
+    ramp = (torch.arange(width // 2, dtype=frequencies.dtype) - low) / max(high - low, 0.001)
+    kept = 1 - ramp.clamp(0, 1)
+    return frequencies / s.factor * (1 - kept) + frequencies * kept
+
+
+def attention_factor(scaling: RotaryScaling | None) -> float:
+    """YaRN's temperature on q and k: 0.1 ln(factor) + 1."""
+    if scaling is None or scaling.kind != "yarn" or scaling.factor <= 1:
+        return 1.0
+    return 0.1 * math.log(scaling.factor) + 1.0
+
+
+class Rotary(nn.Module):
+    """Positions → complex numbers e^{i t θ_m}, from a table as long as needed."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.width = int(config.rotary_fraction * config.head_size)
+        self.real = torch.float64 if config.position_precision == "float64" else torch.float32
+        self.frequencies = inverse_frequencies(self.width, config.rotary_base, config.rotary_scaling, self.real)
+        self.factor = attention_factor(config.rotary_scaling)
+        self.context = config.context
+        self.table: Tensor | None = None  # not a buffer: `.to(bfloat16)` must not round it
+
+    def compute(self, positions: Tensor) -> Tensor:
+        angles = positions[..., None].to(self.real) * self.frequencies.to(positions.device)
+        return torch.complex(angles.cos() * self.factor, angles.sin() * self.factor)
+
+    def forward(self, positions: Tensor, end: int | None, dtype: torch.dtype) -> Tensor:
+        """positions [T] or [B, T], all below `end` (None: within the table) → [..., T, 1, R/2] complex."""
+        kind = torch.complex128 if dtype == torch.float64 else torch.complex64
+        if end is not None and end > self.context:
+            return self.compute(positions).to(kind).unsqueeze(-2)
+        if self.table is None or self.table.device != positions.device or self.table.dtype != kind:
+            self.table = self.compute(torch.arange(self.context, device=positions.device)).to(kind).unsqueeze(-2)
+        return self.table[positions]
+
+
+def rotate(x: Tensor, rotation: Tensor) -> Tensor:
+    """x [B, T, H, K]: the first R coordinates of each head rotated, the rest as they are."""
+    width = 2 * rotation.shape[-1]
+    turned = x if width == x.shape[-1] else x[..., :width]
+    precise = turned.float() if x.dtype in (torch.bfloat16, torch.float16) else turned
+    pairs = torch.view_as_complex(precise.unflatten(-1, (-1, 2)))
+    turned = torch.view_as_real(pairs * rotation).flatten(-2).to(x.dtype)
+    return turned if width == x.shape[-1] else torch.cat([turned, x[..., width:]], dim=-1)

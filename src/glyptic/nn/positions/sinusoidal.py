@@ -1,0 +1,44 @@
+"""Sinusoidal positions (Vaswani et al. 2017): PE(t, 2i) = sin(t / 10000^{2i/D}), PE(t, 2i+1) = cos(same)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from glyptic.nn.config import ModelConfig
+
+
+def sinusoids(positions: Tensor, width: int, layout: str = "interleaved") -> Tensor:
+    """[...] positions → [..., D] in float64; negative positions are fine (Transformer-XL's distances).
+
+    >>> sinusoids(torch.tensor([0, 1]), 4)
+    tensor([[0.0000, 1.0000, 0.0000, 1.0000],
+            [0.8415, 0.5403, 0.0100, 1.0000]], dtype=torch.float64)
+    """
+    exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width
+    angles = positions[..., None].double() / 10000.0**exponents  # [..., D/2]
+    if layout == "halves":
+        return torch.cat([angles.sin(), angles.cos()], dim=-1)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+class Sinusoidal(nn.Module):
+    """Adds nothing to learn: a table of the first `context` positions, computed again beyond it."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.width, self.layout, self.precision = config.width, config.sinusoidal_layout, config.position_precision
+        self.context = config.context
+        self.table: Tensor | None = None  # not a buffer: `.to(bfloat16)` must not round it
+
+    def compute(self, positions: Tensor) -> Tensor:
+        values = sinusoids(positions, self.width, self.layout)
+        return values if self.precision == "float64" else values.float()
+
+    def forward(self, positions: Tensor, end: int | None, dtype: torch.dtype) -> Tensor:
+        """positions [T] or [B, T], all below `end` (None: within the table) → [..., D]."""
+        if end is not None and end > self.context:
+            return self.compute(positions).to(dtype)
+        if self.table is None or self.table.device != positions.device or self.table.dtype != dtype:
+            self.table = self.compute(torch.arange(self.context, device=positions.device)).to(dtype)
+        return self.table[positions]

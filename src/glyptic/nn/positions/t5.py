@@ -1,0 +1,51 @@
+"""T5's relative positions (Raffel et al. 2020): a learned scalar a head and bucket of distances, added to scores.
+
+Small distances have a bucket each, larger ones share buckets of logarithmic size, and all beyond `relative_distance`
+share the last. One table serves all layers of a stack.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from glyptic.nn.config import ModelConfig
+
+
+def bucket(ahead: Tensor, buckets: int, distance: int, bidirectional: bool) -> Tensor:
+    """Bucket of `ahead` = j − i, the key's slot less the query's.
+
+    >>> bucket(torch.tensor([0, -1, -7, -8, -20, -200]), 16, 64, bidirectional=False)
+    tensor([ 0,  1,  7,  8, 11, 15])
+    """
+    offset = torch.zeros_like(ahead)
+    if bidirectional:
+        buckets //= 2
+        offset = (ahead > 0).long() * buckets
+        behind = ahead.abs()
+    else:
+        behind = (-ahead).clamp_min(0)
+    exact = buckets // 2
+    growth = torch.log(behind.clamp_min(1).float() / exact) / math.log(distance / exact)
+    large = (exact + (growth * (buckets - exact)).long()).clamp_max(buckets - 1)
+    return offset + torch.where(behind < exact, behind, large)
+
+
+class T5Bias(nn.Module):
+    """[H, T, S] bias from slots."""
+
+    def __init__(self, config: ModelConfig, bidirectional: bool) -> None:
+        super().__init__()
+        self.buckets, self.distance, self.bidirectional = (
+            config.relative_buckets,
+            config.relative_distance,
+            bidirectional,
+        )
+        self.table = nn.Embedding(config.relative_buckets, config.heads)
+
+    def forward(self, query_slots: Tensor, key_slots: Tensor, dtype: torch.dtype) -> Tensor:
+        ahead = key_slots[None, :] - query_slots[:, None]
+        index = bucket(ahead, self.buckets, self.distance, self.bidirectional)
+        return self.table(index).permute(2, 0, 1)

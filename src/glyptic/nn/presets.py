@@ -1,0 +1,159 @@
+"""Public architectures by name: `nn.preset("gpt2")`, any field changed by keyword.
+
+Sizes are those of the smallest published model of each family; `vaswani` is also there as `vaswani_big`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glyptic.errors import ModelError
+from glyptic.nn.config import ModelConfig
+
+VASWANI: dict[str, Any] = {
+    # "Attention is all you need", to the letter: post-norm, ReLU, sinusoids, one shared embedding times √D,
+    # projections without biases (§3.2.2), dropout on embeddings and on the output of each sub-layer (§5.4).
+    "kind": "encoder_decoder",
+    "layers": 6,
+    "width": 512,
+    "heads": 8,
+    "feed_forward_width": 2048,
+    "vocabulary": 37000,
+    "context": 1024,
+    "feed_forward": "relu",
+    "norm_place": "post",
+    "positions": "sinusoidal",
+    "attention_bias": False,
+    "attention_output_bias": False,
+    "embedding_scale": True,
+    "tied": True,
+    "dropout": 0.1,
+}
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "vaswani": VASWANI,
+    "vaswani_big": VASWANI | {"width": 1024, "heads": 16, "feed_forward_width": 4096, "dropout": 0.3},
+    "gpt2": {
+        "kind": "decoder",
+        "layers": 12,
+        "width": 768,
+        "heads": 12,
+        "vocabulary": 50257,
+        "context": 1024,
+        "feed_forward": "gelu_tanh",
+        "positions": "learned",
+    },
+    "bert": {
+        "kind": "encoder",
+        "layers": 12,
+        "width": 768,
+        "heads": 12,
+        "vocabulary": 30522,
+        "context": 512,
+        "feed_forward": "gelu",
+        "norm_place": "post",
+        "norm_eps": 1e-12,
+        "positions": "learned",
+        "embedding_norm": True,
+        "token_types": 2,
+        "head": "mlm",
+    },
+    "t5": {
+        "kind": "encoder_decoder",
+        "layers": 6,
+        "width": 512,
+        "heads": 8,
+        "head_width": 64,
+        "vocabulary": 32128,
+        "context": 512,
+        "feed_forward": "relu",
+        "feed_forward_width": 2048,
+        "feed_forward_bias": False,
+        "attention_bias": False,
+        "attention_output_bias": False,
+        "attention_scale": 1.0,
+        "norm": "rms",
+        "norm_eps": 1e-6,
+        "positions": "t5",
+        "output_scale": 512**-0.5,
+    },
+    "llama": {
+        "kind": "decoder",
+        "layers": 32,
+        "width": 4096,
+        "heads": 32,
+        "vocabulary": 32000,
+        "context": 4096,
+        "feed_forward": "swiglu",
+        "feed_forward_width": 11008,
+        "feed_forward_bias": False,
+        "attention_bias": False,
+        "attention_output_bias": False,
+        "norm": "rms",
+        "norm_eps": 1e-5,
+        "positions": "rotary",
+        "tied": False,
+    },
+    "gpt_neox": {
+        "kind": "decoder",
+        "layers": 6,
+        "width": 512,
+        "heads": 8,
+        "vocabulary": 50304,
+        "context": 2048,
+        "feed_forward": "gelu",
+        "positions": "rotary",
+        "rotary_fraction": 0.25,
+        "parallel": True,
+        "tied": False,
+    },
+    "vit": {
+        "kind": "vit",
+        "layers": 12,
+        "width": 768,
+        "heads": 12,
+        "image_size": 224,
+        "patch_size": 16,
+        "feed_forward": "gelu",
+        "norm_eps": 1e-12,
+        "positions": "learned",
+        "head": "class",
+        "classes": 1000,
+    },
+    "transformer_xl": {
+        # The base model for WikiText-103, with an ordinary softmax for its adaptive one.
+        "kind": "decoder",
+        "layers": 16,
+        "width": 410,
+        "heads": 10,
+        "head_width": 41,
+        "feed_forward_width": 2100,
+        "vocabulary": 267735,
+        "context": 150,
+        "feed_forward": "relu",
+        "norm_place": "post",
+        "positions": "transformer_xl",
+        "attention_bias": False,
+        "attention_output_bias": False,
+        "embedding_scale": True,
+        "output_bias": True,
+        "dropout": 0.1,
+    },
+}
+
+
+def preset(name: str, **changes: Any) -> ModelConfig:
+    """The config of a public architecture.
+
+    >>> preset("gpt2", layers=2, width=64, heads=4).head_size
+    16
+    """
+    if name not in PRESETS:
+        raise ModelError(f"{name!r} is not a preset; there are {', '.join(sorted(PRESETS))}.")
+    fields = {**PRESETS[name], **changes}
+    if name == "t5" and "output_scale" not in changes:
+        fields["output_scale"] = fields["width"] ** -0.5
+    known = ModelConfig.__dataclass_fields__
+    for field in changes.keys() - known.keys():
+        raise ModelError(f"{field}={changes[field]!r} is not a field of ModelConfig.")
+    return ModelConfig(**fields)

@@ -1,0 +1,67 @@
+"""From logits to the next token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from glyptic.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a token is chosen; the filters are applied in the order of the fields.
+
+    >>> logits = torch.tensor([[0.0, 3.0, 2.0, 1.0]])
+    >>> choose(logits, Sampling())
+    tensor([1])
+    >>> filtered(logits, Sampling(temperature=1.0, top_k=2))
+    tensor([[-inf, 3., 2., -inf]])
+    """
+
+    temperature: float = 0.0
+    """0: the most likely token (greedy); otherwise logits are divided by it."""
+    top_k: int | None = None
+    """Only the k most likely."""
+    top_p: float | None = None
+    """Only the smallest set of most likely tokens whose probabilities reach p."""
+    min_p: float | None = None
+    """Only tokens at least p times as likely as the most likely one."""
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0:
+            raise ModelError(f"temperature={self.temperature} must not be negative.")
+        if self.top_k is not None and self.top_k < 1:
+            raise ModelError(f"top_k={self.top_k} must be at least 1.")
+        for name in ("top_p", "min_p"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= 1:
+                raise ModelError(f"{name}={value} must be above 0 and at most 1.")
+
+
+def filtered(logits: Tensor, sampling: Sampling) -> Tensor:
+    """Logits [B, V] at the temperature, −∞ where a filter forbids a token."""
+    logits = logits / sampling.temperature
+    if sampling.top_k is not None and sampling.top_k < logits.shape[-1]:
+        least = logits.topk(sampling.top_k, dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < least, float("-inf"))
+    if sampling.top_p is not None and sampling.top_p < 1:
+        ascending, order = logits.sort(dim=-1)
+        below = ascending.softmax(-1).cumsum(-1) <= 1 - sampling.top_p  # the tail that is not needed to reach p
+        below[:, -1] = False
+        logits = logits.masked_fill(below.scatter(-1, order, below), float("-inf"))
+    if sampling.min_p is not None:
+        probabilities = logits.softmax(-1)
+        least = sampling.min_p * probabilities.amax(-1, keepdim=True)
+        logits = logits.masked_fill(probabilities < least, float("-inf"))
+    return logits
+
+
+def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator | None = None) -> Tensor:
+    """Next token of each row: logits [B, V] → [B]."""
+    if sampling.temperature == 0:
+        return logits.argmax(-1)
+    probabilities = filtered(logits, sampling).float().softmax(-1)
+    return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)
