@@ -5,7 +5,8 @@ attention.py    one function, three explicit backends            blocked.py     
 multi_head.py   self- and cross-attention                        masks.py        who sees whom
 positions/      seven kinds and none                             norms.py        six kinds and none
 feed_forward.py block.py  stack.py  embeddings.py  models.py     from parts to encoder, decoder, both, ViT
-cache.py        static, ring, fixed                              generate.py     sampling, beams, streaming
+cache.py        static, ring, fixed                              generate.py     sampling.py, beam.py, session.py
+    hooks.py        activations by name, ablation, patching          lecture.py      attention as the lectures build it
 """
 
 from glyptic.nn.attention import attention
@@ -13,6 +14,7 @@ from glyptic.nn.beam import Hypothesis, beam_search
 from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.config import ModelConfig, RotaryScaling
 from glyptic.nn.generate import generate, pad_left, stream
+from glyptic.nn.hooks import Record, ablate, edited, hook_names, patch, record
 from glyptic.nn.models import Decoder, Encoder, EncoderDecoder, Model, ViT, build, with_backend
 from glyptic.nn.multi_head import Memory
 from glyptic.nn.presets import preset
@@ -30,18 +32,24 @@ __all__ = [
     "Memory",
     "Model",
     "ModelConfig",
+    "Record",
     "RingCache",
     "RotaryScaling",
     "Sampling",
     "Session",
     "StaticCache",
     "ViT",
+    "ablate",
     "attention",
     "beam_search",
     "build",
+    "edited",
     "generate",
+    "hook_names",
     "pad_left",
+    "patch",
     "preset",
+    "record",
     "stream",
     "with_backend",
 ]

@@ -37,12 +37,12 @@ class FeedForward(nn.Module):
         inner = 2 * config.hidden_size if self.gated else config.hidden_size  # gated: W_gate above W₁, one product
         self.into = nn.Linear(config.width, inner, bias=config.feed_forward_bias)
         self.out = nn.Linear(config.hidden_size, config.width, bias=config.feed_forward_bias)
-        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
+        self.hook_pre, self.hook_pre_linear, self.hook_post = HookPoint(), HookPoint(), HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
         if self.gated:
             gate, linear = self.into(x).chunk(2, dim=-1)
-            hidden = activate(self.kind, self.hook_pre(gate)) * linear
+            hidden = activate(self.kind, self.hook_pre(gate)) * self.hook_pre_linear(linear)
         else:
             hidden = activate(self.kind, self.hook_pre(self.into(x)))
         return self.out(self.hook_post(hidden))
