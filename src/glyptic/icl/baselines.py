@@ -77,8 +77,8 @@ def boosting(x: Array, y: Array, queries: Array) -> Array:
 
 def network(x: Array, y: Array, queries: Array) -> Array:
     """A two-layer ReLU net of width 100, trained on the prompt by Adam for 300 full-batch steps."""
-    model = MLPRegressor((100,), batch_size=len(y), learning_rate_init=5e-3, alpha=0.0, max_iter=300, random_state=0)
-    return model.fit(x, y).predict(queries)
+    settings = {"learning_rate_init": 5e-3, "alpha": 0.0, "max_iter": 300, "random_state": 0}
+    return MLPRegressor(hidden_layer_sizes=(100,), batch_size=len(y), **settings).fit(x, y).predict(queries)
 
 
 def bayes_ridge(noise: float, prior_variance: float = 1.0) -> Baseline:

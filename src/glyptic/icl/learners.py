@@ -52,7 +52,7 @@ class LinearAttention(Learner):
     def blocks(self) -> Blocks:
         """The trained weights as the value that the exact loss, flow and risk take."""
         p1, K, k = (parameter.detach().numpy().copy() for parameter in (self.p1, self.K, self.k))
-        return Blocks(p1=p1, p2=float(self.p2), K=K, k=k)
+        return Blocks(p1=p1, p2=self.p2.item(), K=K, k=k)
 
 
 class SoftmaxAttention(Learner):

@@ -1,92 +1,100 @@
-"""What a cell of a sweep computes: a function from the cell to rows {learner, risk, error}.
+"""What a cell computes: functions from parameters to rows.
 
-`risk` is E(ŷ − ⟨w, x_q⟩)² after M examples, `error` its standard error (0 where it is exact).
+`risk` is E(ŷ − ⟨w, x_q⟩)² after M examples, `error` its standard error (0 where it is exact). What trains imports torch
+when it is called, and takes one thread: cells run side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from glyptic.icl.bayes import ridge_answers
 from glyptic.icl.loss import loss
 from glyptic.icl.lsa import predict
 from glyptic.icl.optimum import optimal_blocks
-from glyptic.icl.problem import Array, Problem, spectrum
-from glyptic.icl.prompts import Prompts, anisotropic, sample
+from glyptic.icl.problem import Array, Problem
+from glyptic.icl.problem import spectrum as spectrum_named
+from glyptic.icl.prompts import Prompts, PromptShift, anisotropic, sample
 from glyptic.icl.tasks import Linear
+from glyptic.icl.theorem import initial_blocks
 
 Row = dict[str, Any]
 
 
-class Cell(Protocol):
-    """The coordinates that a measure reads; `sweeps.Cell` has them."""
-
-    d: int
-    N: int
-    M: int
-    spectrum: str
-    noise: float
-    seed: int
-    prompts: int
-
-
-def risk(cell: Cell) -> list[Row]:
+def risk(d: int, N: int, M: int, spectrum: str, noise: float, seed: int, prompts: int) -> list[Row]:
     """Linear attention trained to its minimum at N and asked after M: exact and sampled; ridge beside it."""
-    trained = optimal_blocks(_problem(cell, cell.N))
-    exact = 2.0 * loss(_problem(cell, cell.M), trained)
-    prompts = _prompts(cell)
-    linear = predict(trained, prompts.context_x, prompts.context_y, prompts.query_x[:, -1])
+    trained = optimal_blocks(_problem(d, N, spectrum, noise))
+    exact = 2.0 * loss(_problem(d, M, spectrum, noise), trained)
+    drawn = sample(Linear(d, noise), np.random.default_rng([seed, d, N, M]), prompts, M, _law(d, spectrum))
+    linear = predict(trained, drawn.context_x, drawn.context_y, drawn.query_x[:, -1])
     return [
         {"learner": "linear attention, exact", "risk": exact, "error": 0.0},
-        _sampled("linear attention, sampled", linear, prompts),
-        _sampled("ridge, Bayes-optimal", _ridge(prompts, cell.noise), prompts),
+        _sampled("linear attention, sampled", linear, drawn),
+        _sampled("ridge, Bayes-optimal", ridge_answers(drawn, noise, [M])[:, 0], drawn),
     ]
 
 
-def train(cell: Cell) -> list[Row]:
+def train(d: int, N: int, M: int, spectrum: str, noise: float, seed: int, prompts: int) -> list[Row]:
     """Linear attention trained at N by 600 steps of Adam, and the exact minimum at N: both risks at M, exact."""
     import torch
 
     from glyptic.icl.learners import LinearAttention
-    from glyptic.icl.theorem import initial_blocks
     from glyptic.icl.training import Plan
     from glyptic.icl.training import train as fit
 
-    torch.set_num_threads(1)  # cells run side by side
-    learner = LinearAttention(initial_blocks(_problem(cell, cell.N), scale=0.5))
-    plan = Plan(steps=600, examples=cell.N, rate=0.05, seed=cell.seed)
-    fit(learner, Linear(cell.d, cell.noise), plan, anisotropic(spectrum(cell.spectrum, cell.d)), progress=False)
-    adam, best = learner.blocks(), optimal_blocks(_problem(cell, cell.N))
-    test = _problem(cell, cell.M)
+    torch.set_num_threads(1)
+    problem = _problem(d, N, spectrum, noise)
+    learner = LinearAttention(initial_blocks(problem, scale=0.1))
+    plan = Plan(steps=600, examples=N, rate=0.05, seed=seed)
+    fit(learner, Linear(d, noise), plan, _law(d, spectrum), progress=False)
+    test = _problem(d, M, spectrum, noise)
     return [
-        {"learner": "linear attention, Adam", "risk": 2.0 * loss(test, adam), "error": 0.0},
-        {"learner": "linear attention, exact", "risk": 2.0 * loss(test, best), "error": 0.0},
+        {"learner": "linear attention, exact", "risk": 2.0 * loss(test, optimal_blocks(problem)), "error": 0.0},
+        {"learner": "linear attention, Adam", "risk": 2.0 * loss(test, learner.blocks()), "error": 0.0},
     ]
 
 
-MEASURES: dict[str, Callable[[Any], list[Row]]] = {"risk": risk, "train": train}
+def depth(d: int, N: int, layers: int, sparse: bool, steps: int, seed: int) -> list[Row]:
+    """L trained layers of linear attention, and the best L steps of gradient descent."""
+    import torch
+
+    from glyptic.icl.descent import best_descent, trained_risk
+
+    torch.set_num_threads(1)
+    trained, error = trained_risk(d, N, layers, sparse, steps, seed)
+    best = best_descent(d, N, layers).risk
+    return [{"risk": trained, "error": error, "descent": best}]
 
 
-def _problem(cell: Cell, examples: int) -> Problem:
-    return Problem(spectrum(cell.spectrum, cell.d), examples, noise_variance=cell.noise**2)
+def diversity(d: int, tasks: int, noise: float, examples: int, steps: int, seed: int) -> list[Row]:
+    """A decoder trained on a pool of tasks, against dMMSE and ridge, on new tasks and on the pool."""
+    import torch
+
+    from glyptic.icl.diversity import measure_pool
+
+    torch.set_num_threads(1)
+    return [measure_pool(d, tasks, noise, examples, steps, seed)]
 
 
-def _prompts(cell: Cell) -> Prompts:
-    rng = np.random.default_rng([cell.seed, cell.d, cell.N, cell.M])
-    law = anisotropic(spectrum(cell.spectrum, cell.d))
-    return sample(Linear(cell.d, cell.noise), rng, cell.prompts, cell.M, law)
+MEASURES: dict[str, Callable[..., list[Row]]] = {
+    "risk": risk,
+    "train": train,
+    "depth": depth,
+    "diversity": diversity,
+}
+
+
+def _problem(d: int, examples: int, name: str, noise: float) -> Problem:
+    return Problem(spectrum_named(name, d), examples, noise_variance=noise**2)
+
+
+def _law(d: int, name: str) -> PromptShift:
+    return anisotropic(spectrum_named(name, d))
 
 
 def _sampled(name: str, answer: Array, prompts: Prompts) -> Row:
     error = (answer - prompts.target[:, -1]) ** 2
     return {"learner": name, "risk": float(error.mean()), "error": float(error.std() / np.sqrt(len(error)))}
-
-
-def _ridge(prompts: Prompts, noise: float) -> Array:
-    """ŷ = x_qᵀ(XᵀX + s²I)⁺Xᵀy for all prompts at once: the posterior mean for w ~ N(0, I)."""
-    x, y = prompts.context_x, prompts.context_y
-    gram = x.transpose(0, 2, 1) @ x + noise**2 * np.eye(x.shape[2])
-    weights = np.einsum("bij,bnj,bn->bi", np.linalg.pinv(gram, hermitian=True), x, y)
-    return np.einsum("bi,bi->b", weights, prompts.query_x[:, -1])

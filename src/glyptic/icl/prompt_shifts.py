@@ -1,4 +1,4 @@
-"""Prompts that leave the training law: the shifts of Garg et al., each as a `Shift` that `prompts.sample` accepts.
+"""Prompts that leave the training law: the shifts of Garg et al., each as a `PromptShift` that `prompts.sample` accepts.
 
 Scales are the paper's: subspace and skew keep E‖x‖² = d, so that only the *shape* of the inputs changes.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompts import ORDINARY, Array, Shift, gaussian_inputs
+from glyptic.icl.prompts import ORDINARY, Array, PromptShift, gaussian_inputs
 
 
 def _random_quadrant(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
@@ -67,36 +67,36 @@ def _overlapping_queries(rng: np.random.Generator, prompts: int, examples: int, 
     return context, query
 
 
-def scaled_inputs(factor: float) -> Shift:
+def scaled_inputs(factor: float) -> PromptShift:
     """x ~ N(0, factor²·I), examples and queries."""
 
     def inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
         context, query = gaussian_inputs(rng, prompts, examples, d)
         return factor * context, factor * query
 
-    return Shift(f"scale-x:{factor:g}", f"inputs times {factor:g}", inputs)
+    return PromptShift(f"scale-x:{factor:g}", f"inputs times {factor:g}", inputs)
 
 
-def scaled_labels(factor: float) -> Shift:
+def scaled_labels(factor: float) -> PromptShift:
     """f ↦ factor·f."""
-    return Shift(f"scale-y:{factor:g}", f"labels times {factor:g}", label_scale=factor)
+    return PromptShift(f"scale-y:{factor:g}", f"labels times {factor:g}", label_scale=factor)
 
 
-def noisy_labels(deviation: float) -> Shift:
+def noisy_labels(deviation: float) -> PromptShift:
     """N(0, deviation²) added to the labels of the examples."""
-    return Shift(f"noise:{deviation:g}", f"label noise {deviation:g}", extra_noise=deviation)
+    return PromptShift(f"noise:{deviation:g}", f"label noise {deviation:g}", extra_noise=deviation)
 
 
-SHIFTS: dict[str, Shift] = {
+SHIFTS: dict[str, PromptShift] = {
     shift.name: shift
     for shift in (
         ORDINARY,
-        Shift("random-quadrant", "examples in one orthant", _random_quadrant),
-        Shift("opposite-quadrant", "queries in the opposite orthant", _opposite_quadrant),
-        Shift("subspace", "inputs in a half-dimensional subspace", _half_subspace),
-        Shift("skew", "covariance eigenvalues ∝ 1/i²", _skewed),
-        Shift("orthogonal-query", "queries orthogonal to the examples", _orthogonal_queries),
-        Shift("overlapping-query", "queries repeat an example", _overlapping_queries),
+        PromptShift("random-quadrant", "examples in one orthant", _random_quadrant),
+        PromptShift("opposite-quadrant", "queries in the opposite orthant", _opposite_quadrant),
+        PromptShift("subspace", "inputs in a half-dimensional subspace", _half_subspace),
+        PromptShift("skew", "covariance eigenvalues ∝ 1/i²", _skewed),
+        PromptShift("orthogonal-query", "queries orthogonal to the examples", _orthogonal_queries),
+        PromptShift("overlapping-query", "queries repeat an example", _overlapping_queries),
         scaled_inputs(0.5),
         scaled_inputs(2.0),
         scaled_labels(0.5),
@@ -106,7 +106,7 @@ SHIFTS: dict[str, Shift] = {
 }
 
 
-def shift_named(name: str) -> Shift:
+def shift_named(name: str) -> PromptShift:
     """The shift of that name; `scale-x:C`, `scale-y:C` and `noise:S` take any number.
 
     >>> shift_named("scale-x:3").explanation

@@ -71,7 +71,7 @@ def gaussian_inputs(rng: np.random.Generator, prompts: int, examples: int, d: in
 
 
 @dataclass(frozen=True)
-class Shift:
+class PromptShift:
     """How the prompts at test time differ from N(0, I) inputs and the task's own labels."""
 
     name: str
@@ -81,7 +81,7 @@ class Shift:
     extra_noise: float = 0.0
 
 
-def anisotropic(spectrum: Array) -> Shift:
+def anisotropic(spectrum: Array) -> PromptShift:
     """Inputs from N(0, diag(spectrum)): the covariates of Zhang et al. with Λ diagonal."""
     deviations = np.sqrt(np.asarray(spectrum, float))
 
@@ -91,10 +91,10 @@ def anisotropic(spectrum: Array) -> Shift:
         context, query = gaussian_inputs(rng, prompts, examples, d)
         return context * deviations, query * deviations
 
-    return Shift("anisotropic", "x ~ N(0, Λ)", inputs)
+    return PromptShift("anisotropic", "x ~ N(0, Λ)", inputs)
 
 
-ORDINARY = Shift("none", "x ~ N(0, I)")
+ORDINARY = PromptShift("none", "x ~ N(0, I)")
 
 
 def sample(
@@ -102,7 +102,7 @@ def sample(
     rng: np.random.Generator,
     prompts: int,
     examples: int,
-    shift: Shift = ORDINARY,
+    shift: PromptShift = ORDINARY,
     active: int | None = None,
 ) -> Prompts:
     """Draw prompts; `active` keeps only the first coordinates of the inputs (Garg et al.'s curriculum over d).

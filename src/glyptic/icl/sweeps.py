@@ -1,51 +1,23 @@
-"""Sweeps over d, N, M, Λ and noise that survive being killed: every finished cell is a file, and no cell is done twice.
-
-A cell is named by the hash of what it computes. The worker that finishes it writes `cells/<hash>.json` under a
-temporary name and renames it, so a file is either whole or absent; a second run computes only what is absent. On a
-cluster whose workers do not share the folder the rows come back and are written here. The table is made from the files
-of the grid.
-"""
+"""Sweeps over d, N, M, Λ and noise: a grid of cells, one tidy table, one figure."""
 
 from __future__ import annotations
 
-import hashlib
+import csv
 import itertools
-import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glyptic.errors import FileError
-from glyptic.icl.backends import scatter
-from glyptic.icl.measures import MEASURES
+import numpy as np
+
+from glyptic.errors import FileError, MissingExtra
+from glyptic.icl import figures
+from glyptic.icl.cells import Cell, Row
 from glyptic.icl.problem import ProblemError, spectrum
 
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One point of a sweep: everything its numbers depend on."""
-
-    measure: str
-    d: int
-    N: int
-    M: int
-    spectrum: str
-    noise: float
-    seed: int
-    prompts: int
-
-    @property
-    def key(self) -> str:
-        """A name that changes when anything in the cell does."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:20]
-
-    def rows(self) -> list[Row]:
-        """Compute the cell: a row for each thing measured, with the cell's coordinates in front."""
-        return [{**asdict(self), **row} for row in MEASURES[self.measure](self)]
+AXES = {"N": "examples in training, N", "M": "examples at test, M", "d": "dimension, d", "noise": "label noise, s"}
 
 
 @dataclass(frozen=True)
@@ -66,64 +38,29 @@ class Grid:
     prompts: int = 4000
 
     def __post_init__(self) -> None:
-        if self.measure not in MEASURES:
-            raise ProblemError(f"no measure {self.measure!r}; there are {', '.join(MEASURES)}.")
         for axis in ("d", "N", "spectrum", "noise", "seed"):
             if not getattr(self, axis):
                 raise ProblemError(f"the axis {axis} of the sweep is empty: give it at least one value.")
         for axis in ("d", "N", "M"):
             if any(value < 1 for value in getattr(self, axis)):
                 raise ProblemError(f"the axis {axis} holds {min(getattr(self, axis))}: its values start at 1.")
-        if any(not value >= 0 for value in self.noise):
+        if not all(np.isfinite(value) and value >= 0 for value in self.noise):
             raise ProblemError("the axis noise holds a value that is not a standard deviation: use numbers ≥ 0.")
         for name, d in itertools.product(self.spectrum, self.d):
             spectrum(name, d)  # refuses names that do not exist before anything is computed
 
     def cells(self) -> list[Cell]:
         return [
-            Cell(self.measure, d, N, M, name, float(noise), seed, self.prompts)
+            Cell.of(
+                self.measure, d=d, N=N, M=M, spectrum=name, noise=float(noise), seed=seed, prompts=self.prompts
+            )
             for d, N, name, noise, seed in itertools.product(self.d, self.N, self.spectrum, self.noise, self.seed)
             for M in (self.M or (N,))
         ]
 
-
-def run(
-    grid: Grid, folder: Path, backend: str = "loky", workers: int = 2, progress: bool = True
-) -> list[Row]:
-    """Compute the cells that are not in the folder yet; return the rows of all cells of the grid, in its order."""
-    store = Path(folder) / "cells"
-    store.mkdir(parents=True, exist_ok=True)
-    missing = [cell for cell in grid.cells() if not _file(store, cell).exists()]
-    finished = scatter(compute, [(cell, str(store)) for cell in missing], backend, workers, progress) if missing else []
-    for cell, rows in zip(missing, finished, strict=True):
-        if not _file(store, cell).exists():
-            _write_json(_file(store, cell), rows)
-    return [row for cell in grid.cells() for row in _read(_file(store, cell))]
-
-
-def compute(cell: Cell, store: str) -> list[Row]:
-    """What a worker does: compute the cell and put it into the store."""
-    rows = cell.rows()
-    if Path(store).is_dir():
-        _write_json(_file(Path(store), cell), rows)
-    return rows
-
-
-def _file(store: Path, cell: Cell) -> Path:
-    return store / f"{cell.key}.json"
-
-
-def _write_json(path: Path, rows: list[Row]) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    temporary.write_text(json.dumps(rows))
-    os.replace(temporary, path)
-
-
-def _read(path: Path) -> list[Row]:
-    try:
-        return json.loads(path.read_text())
-    except ValueError:
-        raise FileError(f"the cell {path} is damaged: remove it and run the sweep again.") from None
+    def longest_axis(self) -> str:
+        """The numeric axis with most values: the abscissa of the figure."""
+        return max(AXES, key=lambda axis: len(getattr(self, axis)))
 
 
 def write_table(rows: Sequence[Row], path: Path) -> Path:
@@ -144,14 +81,47 @@ def _write_parquet(rows: Sequence[Row], path: Path) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise FileError("Parquet needs pyarrow (pip install 'glyptic[icl]'): or name the table .csv.") from None
+        raise MissingExtra("Parquet needs pyarrow (pip install 'glyptic[icl]'): or name the table .csv.") from None
     pq.write_table(pa.Table.from_pylist(list(rows)), path)
 
 
 def _write_csv(rows: Sequence[Row], path: Path) -> None:
-    import csv
-
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
+    """Risk against one axis: a colour for each combination of the others, a line if exact, points if sampled."""
+    others = [axis for axis in (*AXES, "spectrum") if axis != abscissa and len({row[axis] for row in rows}) > 1]
+    if abscissa == "N" and all(row["M"] == row["N"] for row in rows):
+        others = [axis for axis in others if axis != "M"]
+    groups = sorted({tuple(row[axis] for axis in others) for row in rows}, key=str)
+    for index, group in enumerate(groups):
+        colour = figures.COLOURS["SERIES"][index % len(figures.COLOURS["SERIES"])]
+        mine = [row for row in rows if tuple(row[axis] for axis in others) == group]
+        label = ", ".join(f"{axis} = {value}" for axis, value in zip(others, group, strict=True))
+        for learner, style in _STYLES.items():
+            _draw_one(axes, [row for row in mine if row["learner"] == learner], abscissa, colour, label, style)
+    axes.set(xlabel=AXES[abscissa], ylabel="risk  E(ŷ − ⟨w, x_q⟩)²", yscale="log")
+
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "linear attention, exact": {"linestyle": "-"},
+    "linear attention, sampled": {"linestyle": "none", "marker": "o", "markersize": 4},
+    "linear attention, Adam": {"linestyle": "none", "marker": "D", "markersize": 4},
+    "ridge, Bayes-optimal": {"linestyle": ":", "linewidth": 1.2},
+}
+
+
+def _draw_one(axes: Any, rows: Sequence[Row], abscissa: str, colour: str, label: str, style: dict[str, Any]) -> None:
+    """Seeds are averaged; their standard errors add in quadrature."""
+    values = sorted({row[abscissa] for row in rows})
+    if not values:
+        return
+    at = [[row for row in rows if row[abscissa] == value] for value in values]
+    risk = [float(np.mean([row["risk"] for row in each])) for each in at]
+    error = [float(np.sqrt(np.sum([row["error"] ** 2 for row in each])) / len(each)) for each in at]
+    text = f"{rows[0]['learner']}{', ' if label else ''}{label}"
+    axes.errorbar(values, risk, yerr=error if any(error) else None, color=colour, label=text, **style)

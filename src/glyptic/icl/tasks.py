@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from glyptic.icl.problem import ProblemError
 from glyptic.icl.prompts import Array, Function, Task
@@ -98,12 +99,35 @@ class Classification:
         return lambda x: np.where(_inner(x, w) >= 0.0, 1.0, -1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class TaskPool:
+    """Linear, but w is one of T given vectors: the finite task diversity of Raventós et al."""
+
+    weights: Array  # (T, d)
+    noise: float = 0.5
+
+    @classmethod
+    def draw_pool(cls, d: int, tasks: int, noise: float, seed: int) -> TaskPool:
+        """T tasks from N(0, I)."""
+        if tasks < 1:
+            raise ProblemError(f"a pool of {tasks} tasks is empty: use at least 1.")
+        return cls(np.random.default_rng([seed, tasks]).standard_normal((tasks, d)), noise)
+
+    @property
+    def d(self) -> int:
+        return self.weights.shape[1]
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        w = self.weights[rng.integers(0, len(self.weights), prompts)]
+        return lambda x: _inner(x, w)
+
+
 def _inner(x: Array, w: Array) -> Array:
     """⟨w, x⟩ for every point: (B, P, d), (B, d) -> (B, P)."""
     return np.einsum("bpd,bd->bp", x, w)
 
 
-def _walk(asked: Array, leaves: Array, x: Array, depth: int) -> Array:
+def _walk(asked: NDArray[np.int64], leaves: Array, x: Array, depth: int) -> Array:
     """Heap order: the children of node i are 2i + 1 and 2i + 2."""
     prompt = np.arange(len(x))[:, None]
     node = np.zeros(x.shape[:2], dtype=np.int64)

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 from glyptic.icl.checkpoints import Checkpoint, History, interruption
 from glyptic.icl.learners import Learner
 from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompts import ORDINARY, Prompts, Shift, Task, sample
+from glyptic.icl.prompts import ORDINARY, Prompts, PromptShift, Task, sample
 
 Measure = Callable[[Any], dict[str, float]]
 
@@ -82,7 +82,7 @@ def train(
     learner: Learner,
     task: Task,
     plan: Plan,
-    shift: Shift = ORDINARY,
+    shift: PromptShift = ORDINARY,
     measure: Measure | None = None,
     checkpoint: Path | None = None,
     progress: bool = True,
@@ -125,7 +125,7 @@ def _optimizer(learner: Learner, plan: Plan) -> torch.optim.Optimizer:
 
 
 def _step(
-    learner: Learner, optimizer: torch.optim.Optimizer, task: Task, plan: Plan, shift: Shift, step: int
+    learner: Learner, optimizer: torch.optim.Optimizer, task: Task, plan: Plan, shift: PromptShift, step: int
 ) -> float:
     for group in optimizer.param_groups:
         group["lr"] = plan.rate_at(step)
@@ -141,7 +141,7 @@ def _step(
     return value
 
 
-def _batch_loss(learner: Learner, task: Task, plan: Plan, shift: Shift, step: int) -> Tensor:
+def _batch_loss(learner: Learner, task: Task, plan: Plan, shift: PromptShift, step: int) -> Tensor:
     active, examples = plan.curriculum.at(step, task.d, plan.examples) if plan.curriculum else (None, plan.examples)
     prompts = sample(task, np.random.default_rng([plan.seed, step]), plan.batch, examples, shift, active)
     context_x, context_y, query_x, target = as_tensors(learner, prompts)

@@ -42,7 +42,12 @@ def _enclose(x: Fraction, precision: int) -> tuple[Fraction, Fraction]:
     low = mpf_exp(from_rational(x.numerator, x.denominator, precision, "f"), precision, "f")
     high = mpf_exp(from_rational(x.numerator, x.denominator, precision, "c"), precision, "c")
     slack = Fraction(1, 1 << (precision - 4))
-    return Fraction(*to_rational(low)) * (1 - slack), Fraction(*to_rational(high)) * (1 + slack)
+    return _fraction(low) * (1 - slack), _fraction(high) * (1 + slack)
+
+
+def _fraction(x: object) -> Fraction:
+    top, bottom = to_rational(x)
+    return Fraction(int(top), int(bottom))
 
 
 def exp_floats(x: np.ndarray, format: Format) -> np.ndarray:

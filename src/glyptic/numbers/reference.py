@@ -65,6 +65,8 @@ class Reference(Scalarwise):
         return decode(np.asarray(codes), self.format)
 
     def codes(self, values: np.ndarray) -> Codes:
+        if isinstance(self.format, Exact):  # a run leaves the grid of the weights: its values stand for themselves
+            return np.asarray(values, dtype=object)
         flat = [self.format.code(value) for value in np.ravel(values)]
         return np.array(flat, np.int64).reshape(np.shape(values))
 

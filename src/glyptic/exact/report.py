@@ -1,0 +1,123 @@
+"""What a transformer is, in a page of text: sizes, format, coordinates, sparsity, cost; and numbers as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from textwrap import fill
+
+import numpy as np
+
+from glyptic.exact.running import Run
+from glyptic.exact.transformer import Transformer, parts
+from glyptic.numbers import AnyFormat, Exact
+from glyptic.numbers.hosts import refusal
+
+
+def show_number(x: Fraction, format: AnyFormat) -> str:
+    """A value as a fraction; the largest is ∞, as in the notes.
+
+    >>> from glyptic.numbers import Fixed
+    >>> [show_number(Fraction(n, 4), Fixed(2)) for n in (15, -15, 6, -8, 0)]
+    ['∞', '-∞', '3/2', '-2', '0']
+    """
+    if not isinstance(format, Exact):
+        if x == format.max:
+            return "∞"
+        if x <= -format.max:
+            return "-∞"
+    return str(x)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:
+    """Columns of text, numbers to the right; `align` may give l or r for each column."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in [list(header), *cells]) for i in range(len(header))]
+    align = align or "l" + "r" * (len(header) - 1)
+
+    def line(row: Sequence[str]) -> str:
+        padded = (c.ljust(w) if a == "l" else c.rjust(w) for c, w, a in zip(row, widths, align, strict=True))
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), line(["─" * width for width in widths]), *map(line, cells)])
+
+
+def describe(transformer: Transformer) -> str:
+    """What `glyptic show` prints."""
+    return "\n\n".join([_summary(transformer), _coordinates(transformer), _layers(transformer), _cost(transformer)])
+
+
+def _summary(transformer: Transformer) -> str:
+    format, options = transformer.format, transformer.options
+    numbers = "rationals" if isinstance(format, Exact) else (
+        f"{format.size} values, B = {format.max}, least {format.least}, ties to {'even' if format.ties == 'even' else 'the smaller'}"
+    )
+    reason = refusal(format, options.products == "fused")
+    engine = "fast" if reason is None else f"reference only: {reason}"
+    facts = {
+        "format": f"{format}: {numbers}",
+        "engine": engine,
+        "vocabulary": " ".join(transformer.vocabulary),
+        "answers": " ".join(transformer.answers),
+        "longest input": transformer.max_length,
+        "layers": len(transformer.layers),
+        "options": ", ".join(f"{key} {value}" for key, value in vars(options).items()),
+    }
+    width = max(map(len, facts))
+    return "\n".join([transformer.name or "unnamed transformer", *(f"  {k:<{width}}  {v}" for k, v in facts.items())])
+
+
+def _coordinates(transformer: Transformer) -> str:
+    named = " ".join(transformer.coordinates)
+    return fill(f"{transformer.width} coordinates: {named}", 110, subsequent_indent="  ")
+
+
+def _layers(transformer: Transformer) -> str:
+    rows = []
+    for l, layer in enumerate(transformer.layers):
+        arrays = [a for name, a, _ in parts(transformer) if name.startswith(f"layers.{l}.")]
+        nonzero, size = sum(map(np.count_nonzero, arrays)), sum(a.size for a in arrays)
+        hidden = len(layer.feed_forward.w1) if layer.feed_forward else 0
+        share = f"{100 * nonzero / size:.1f} %" if size else "–"
+        rows.append((l, len(layer.heads), hidden, size, nonzero, share))
+    return table(["layer", "heads", "hidden", "weights", "nonzero", "share"], rows) if rows else "no layers"
+
+
+def _cost(transformer: Transformer) -> str:
+    """Rounded multiply-adds, zeros skipped: a position alone, and for each pair of positions that attention compares."""
+    position = pair = 0
+    for layer in transformer.layers:
+        for head in layer.heads:
+            position += sum(int(np.count_nonzero(m)) for m in (head.query, head.key, head.value, head.output))
+            pair += len(head.query) + len(head.value)
+        if layer.feed_forward:
+            position += int(np.count_nonzero(layer.feed_forward.w1)) + int(np.count_nonzero(layer.feed_forward.w2))
+    n = transformer.max_length
+    total = n * position + n * (n + 1) // 2 * pair
+    return (
+        f"cost: {position} multiply-adds a position, {pair} a pair of positions; "
+        f"{total} for an input of length {n}"
+        if pair
+        else f"cost: {position} multiply-adds a position; {total} for an input of length {n}"
+    )
+
+
+def show_trace(run: Run) -> str:
+    """Traced residual streams as tables, positions down and coordinates across; columns that stay 0 are left out."""
+    format, blocks = run.transformer.format, []
+    for name, positions in run.residual.items():
+        used = [c for c in run.transformer.coordinates if any(position[c] != 0 for position in positions)]
+        rows = [
+            (f"{i} {token}", *(show_number(position[c], format) for c in used))
+            for i, (token, position) in enumerate(zip(run.tokens, positions, strict=True))
+        ]
+        blocks.append(f"{name}\n{table(['position', *used], rows)}")
+    for name, array in run.trace.items():
+        if name.endswith(".weights"):
+            header = ["query \\ key", *(f"{j} {token}" for j, token in enumerate(run.tokens))]
+            rows = [(f"{i} {run.tokens[i]}", *(show_number(x, format) for x in row)) for i, row in enumerate(array)]
+            blocks.append(f"{name}\n{table(header, rows)}")
+    return "\n\n".join(blocks)
+
+
+__all__ = ["describe", "show_number", "show_trace", "table"]

@@ -1,0 +1,276 @@
+"""Running a transformer: one input or many, in either engine, with traces and chain of thought.
+
+    engine="fast"        compiled kernels; refused, with the reason, for a format that is not proved exact there
+    engine="reference"   fractions
+    engine="auto"        fast where it may, else reference: the results are the same
+
+Names of traced parts: `embedding`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention,
+after_attention, hidden, feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Patterns may have wildcards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from glyptic.errors import InputError, ModelError
+from glyptic.exact.forward import Prepared, State, embed, forward, prepare
+from glyptic.exact.transformer import TIE, Input, Transformer
+from glyptic.exact.undefined import Undefined, ZeroOutput
+from glyptic.numbers import Codes, Reference, decode
+from glyptic.numbers.formats import Exact
+from glyptic.numbers.hosts import refusal
+
+Engine = Literal["auto", "fast", "reference"]
+UNDEFINED = -2  # in place of an answer's number
+TIED = -1
+_CHUNK_BYTES = 1 << 22  # of the largest array in a chunk of the batch
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: the tokens read and written, the answer, the logits, and what was traced."""
+
+    transformer: Transformer
+    tokens: tuple[str, ...]  # the input, then all answers but the last
+    chain: tuple[str, ...]  # the answers, one a step
+    logits: tuple[Fraction, ...]  # of the last step
+    probabilities: tuple[Fraction, ...]  # after softmax, where the answer policy takes it
+    trace: dict[str, np.ndarray] = field(default_factory=dict, repr=False)  # name -> fractions
+
+    @property
+    def answer(self) -> str:
+        """The last step's answer; TIE where two are largest."""
+        return self.chain[-1]
+
+    @property
+    def residual(self) -> dict[str, list[dict[str, Fraction]]]:
+        """Traced residual streams by name, position, coordinate: run.residual["layer.0.after_attention"][-1]["flag"]."""
+        names = self.transformer.coordinates
+        return {
+            name: [dict(zip(names, column, strict=True)) for column in array.T]
+            for name, array in self.trace.items()
+            if name == "embedding" or name == "final_norm" or ".after_" in name
+        }
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Many runs: the number of each answer (TIED, UNDEFINED), the logits' codes, and why the undefined ones are."""
+
+    transformer: Transformer
+    numbers: np.ndarray  # (batch,)
+    logits: Codes  # (batch, answers); zeros where undefined
+    failures: dict[int, Undefined]  # by place in the batch
+    chains: np.ndarray  # (batch, steps) of numbers
+    trace: dict[str, list[np.ndarray]] = field(default_factory=dict, repr=False)  # name -> codes of each input
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """Answers by name; TIE, or UNDEFINED for a run that met 0/0."""
+        names = {TIED: TIE, UNDEFINED: "UNDEFINED", **dict(enumerate(self.transformer.answers))}
+        return tuple(names[int(number)] for number in self.numbers)
+
+
+_PREPARED: WeakKeyDictionary[Transformer, dict[str, Prepared]] = WeakKeyDictionary()
+
+
+def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
+    """The transformer made ready for an engine; made once and kept as long as the transformer lives."""
+    if engine not in ("auto", "fast", "reference"):
+        raise ModelError(f"engine {engine!r} is not one of auto, fast, reference.")
+    fused = transformer.options.products == "fused"
+    if engine == "auto":
+        engine = "fast" if refusal(transformer.format, fused) is None else "reference"
+    kept = _PREPARED.setdefault(transformer, {})
+    if engine not in kept:
+        if engine == "fast":
+            from glyptic.numbers.fast import Fast
+
+            kept[engine] = prepare(transformer, Fast(transformer.format, transformer.options.products))  # type: ignore[arg-type]
+        else:
+            kept[engine] = prepare(transformer, Reference(transformer.format, transformer.options.products))
+    return kept[engine]
+
+
+def run(
+    transformer: Transformer, text: Input, *, steps: int = 1, trace: bool | str | Sequence[str] = False, engine: Engine = "auto"
+) -> Run:
+    """Run one input for `steps` steps of chain of thought (each appends the answer), tracing what the patterns name.
+
+    A run that meets 0/0 raises `ZeroAttention`, `ZeroVariance` or `ZeroOutput`, with the place.
+    """
+    tokens = transformer.tokens(text)
+    patterns = ["*"] if trace is True else [trace] if isinstance(trace, str) else list(trace or ())
+    prepared = prepared_for(transformer, engine)
+    done = run_chunk(prepared, _numbers(transformer, [tokens]), steps, patterns)
+    if done.failures:
+        raise done.failures[0]
+    chain = tuple(TIE if n == TIED else transformer.answers[n] for n in done.chains[0].tolist())
+    traced = {name: _fractions(array[..., 0], transformer) for name, array in done.trace.items()}
+    logits = _fractions(done.logits[0], transformer)
+    probabilities = _fractions(done.probabilities[0], transformer) if done.probabilities is not None else ()
+    return Run(transformer, tokens + chain[:-1], chain, tuple(logits), tuple(probabilities), traced)
+
+
+def run_batch(
+    transformer: Transformer,
+    texts: Iterable[Input],
+    *,
+    steps: int = 1,
+    trace: Sequence[str] = (),
+    engine: Engine = "auto",
+    progress: Callable[[int], Any] | None = None,
+) -> Batch:
+    """Run many inputs, of any lengths. One that meets 0/0 does not stop the others: it is in `failures`.
+
+    Work goes in chunks of one length and bounded memory; `progress` is called with the number of inputs that each finished.
+    """
+    tokens = [transformer.tokens(text) for text in texts]
+    prepared = prepared_for(transformer, engine)
+    by_length: dict[int, list[int]] = {}
+    for place, item in enumerate(tokens):
+        by_length.setdefault(len(item), []).append(place)
+
+    batch = len(tokens)
+    chains = np.full((batch, steps), UNDEFINED)
+    logits = np.zeros((batch, len(transformer.answers)), object if isinstance(transformer.format, Exact) else np.int64)
+    failures: dict[int, Undefined] = {}
+    traced: dict[str, list[Any]] = {}
+    for length, places in by_length.items():
+        size = chunk_size(transformer, length + steps - 1)
+        for first in range(0, len(places), size):
+            chosen = places[first : first + size]
+            done = run_chunk(prepared, _numbers(transformer, [tokens[i] for i in chosen]), steps, trace)
+            chains[chosen], logits[chosen] = done.chains, done.logits
+            failures.update({chosen[i]: error for i, error in done.failures.items()})
+            for name, array in done.trace.items():
+                slots = traced.setdefault(name, [None] * batch)
+                for i, place in enumerate(chosen):
+                    slots[place] = array[..., i]
+            if progress is not None:
+                progress(len(chosen))
+    return Batch(transformer, chains[:, -1], logits, failures, chains, traced)
+
+
+def chunk_size(transformer: Transformer, length: int) -> int:
+    """How many inputs of a length go through at once, so that no array outgrows a few megabytes."""
+    widths = [transformer.width, length]
+    for layer in transformer.layers:
+        widths += [len(head.query) for head in layer.heads] + [len(head.value) for head in layer.heads]
+        widths += [len(layer.feed_forward.w1)] if layer.feed_forward else []
+    return max(1, _CHUNK_BYTES // (4 * max(widths) * length))
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What a chunk of runs, all of one length, has come to."""
+
+    chains: np.ndarray
+    logits: np.ndarray
+    probabilities: np.ndarray | None
+    failures: dict[int, Undefined]
+    trace: dict[str, np.ndarray]
+
+
+def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: Sequence[str] = ()) -> Chunk:
+    """Run inputs of one length, given as token numbers (n, batch), for some steps: what `run` and `run_batch` are made of."""
+    transformer, batch = prepared.transformer, tokens.shape[1]
+    _check_steps(transformer, tokens.shape[0], steps)
+    failures: dict[int, Undefined] = {}
+    traced: dict[str, np.ndarray] = {}
+    offset = 0
+
+    def complain(error_at: Callable[[int], Undefined], where: np.ndarray) -> None:
+        for position, item in np.argwhere(where):
+            failures.setdefault(int(item), error_at(offset + int(position)))
+
+    def record(name: str, array: Any) -> None:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            traced[name] = _extend_trace(name, traced.get(name), prepared.arithmetic.codes(array), offset)
+
+    keep = transformer.options.mask != "full"
+    chains = np.full((batch, steps), UNDEFINED)
+    state = State()
+    for step in range(steps):
+        offset = state.length
+        residual = embed(prepared, tokens[offset:], offset)
+        record("embedding", residual)
+        residual, after = forward(prepared, residual, state, record, complain)
+        state = after if keep else State()
+        logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, record, complain)
+        if step:  # a chain that has tied has no next token: it stays tied
+            numbers = np.where(chains[:, step - 1] == TIED, TIED, numbers)
+        chains[:, step] = numbers
+        if step + 1 < steps:
+            tokens = np.concatenate([tokens, _answers_as_tokens(transformer, numbers)[None]])
+        if not keep:
+            traced = traced if step + 1 == steps else {}
+    chains[list(failures)] = UNDEFINED
+    return Chunk(chains, logits, probabilities, failures, traced)
+
+
+def decide(
+    prepared: Prepared, last: Any, position: int, record: Any, complain: Any
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """From the last residual (d, 1, batch): codes of logits and probabilities (batch, answers), and answer numbers."""
+    arithmetic, options = prepared.arithmetic, prepared.transformer.options
+    logits = arithmetic.linear(prepared.output, last)  # (answers, 1, batch)
+    record("logits", logits)
+    contest, probabilities = logits[:, 0], None
+    if options.answer == "softmax":
+        kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
+        everything = np.ones((1, len(logits)), bool)
+        shares, undefined = arithmetic.attention_weights(np.moveaxis(logits, 0, 1), everything, kind)  # type: ignore[arg-type]
+        complain(lambda _: ZeroOutput(position), undefined)
+        contest, probabilities = shares[0], arithmetic.codes(shares[0]).T
+        record("probabilities", np.moveaxis(shares, 1, 0))
+    best = contest == contest.max(axis=0)
+    tied = (best.sum(axis=0) > 1) & (options.ties == "explicit")
+    return arithmetic.codes(logits[:, 0]).T, probabilities, np.where(tied, TIED, best.argmax(axis=0))
+
+
+def _extend_trace(name: str, before: np.ndarray | None, new: np.ndarray, offset: int) -> np.ndarray:
+    """A trace grows with the positions that later steps add; scores and weights grow along both their axes."""
+    if before is None or offset == 0:
+        return new
+    if name.endswith((".key", ".value")):
+        return new  # these come whole, earlier positions included
+    if name.endswith((".scores", ".weights")):
+        padded = np.zeros((before.shape[0], new.shape[1], before.shape[2]), before.dtype)
+        padded[:, : before.shape[1]] = before
+        return np.concatenate([padded, new], axis=0)
+    return np.concatenate([before, new], axis=1)
+
+
+def _answers_as_tokens(transformer: Transformer, numbers: np.ndarray) -> np.ndarray:
+    """Token numbers of the answers; what has tied or is undefined goes through with the first, and is not read."""
+    as_token = np.array([transformer.vocabulary.index(answer) for answer in transformer.answers])
+    return as_token[np.maximum(numbers, 0)]
+
+
+def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
+    if steps < 1:
+        raise InputError(f"steps is {steps}; a run takes at least one.")
+    if length + steps - 1 > transformer.max_length:
+        most = transformer.max_length - length + 1
+        raise InputError(f"{length} tokens and {steps} steps need more positions than {transformer.max_length}; at most {most} steps.")
+    missing = [answer for answer in transformer.answers if answer not in transformer.vocabulary]
+    if steps > 1 and missing:
+        raise InputError(f"chain of thought reads answers as tokens, and {missing[0]!r} is not in the vocabulary.")
+
+
+def _numbers(transformer: Transformer, inputs: Sequence[Sequence[str]]) -> np.ndarray:
+    number = {token: i for i, token in enumerate(transformer.vocabulary)}
+    return np.array([[number[token] for token in item] for item in inputs]).T
+
+
+def _fractions(codes: np.ndarray, transformer: Transformer) -> np.ndarray:
+    """Exact fractions of what an arithmetic gave as codes (in `exact` they are fractions already)."""
+    return codes if codes.dtype == object else decode(codes, transformer.format)
