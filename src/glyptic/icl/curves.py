@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl.figures import COLOURS
+from glyptic.icl import figures
 from glyptic.icl.problem import ProblemError
 from glyptic.icl.prompts import Array, Prompts
 
@@ -80,13 +80,61 @@ def bootstrap(errors: Array, confidence: float, resamples: int, seed: int) -> tu
     return errors.mean(axis=0), low, high
 
 
-def draw(axes: Any, curves: Sequence[Curve], scale: float = 1.0, emphasis: Sequence[str] = ()) -> None:
-    """Lines with bands; those in `emphasis` thick. `scale` divides the errors (Garg et al. divide by d)."""
-    for index, one in enumerate(curves):
-        colour = COLOURS["SERIES"][index % len(COLOURS["SERIES"])]
+def from_rows(rows: Sequence[dict[str, Any]]) -> list[Curve]:
+    """Curves from the rows of a table, in the order of their first appearance."""
+    found = []
+    for name in dict.fromkeys(row["learner"] for row in rows):
+        mine = [row for row in rows if row["learner"] == name]
+        mean, low, high = (np.array([row[key] for row in mine], float) for key in ("error", "low", "high"))
+        found.append(Curve(name, tuple(row["examples"] for row in mine), mean, low, high, mine[0]["prompts"]))
+    return found
+
+
+def table_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
+    """A row a learner, a column a number of examples."""
+    counts = curves[0].counts
+    shown = [counts[0], *counts[1 :: max(1, len(counts) // 6)]]
+    rows = []
+    for one in curves:
+        errors = dict(zip(one.counts, one.mean, strict=True))
+        rows.append({"learner": one.name, **{str(k): float(errors[k]) for k in shown}})
+    return rows
+
+
+def draw_comparison(
+    axes: Any, curves: Sequence[Curve], task: str, d: int, shift: str = "none", legend: bool = True
+) -> None:
+    """Lines with bands, the decoder thick; squared errors divided by d as in Garg et al., except where |f| = 1."""
+    scale = 1.0 if task in ("classification", "tree") else float(d)
+    for one in curves:
+        style = _style(one.name)
         seen = np.isfinite(one.mean)
         counts = np.array(one.counts)[seen]
-        width = 2.6 if one.name in emphasis else 1.3
-        style = {"color": colour, "linewidth": width, "marker": "o", "markersize": width + 1}
         axes.plot(counts, one.mean[seen] / scale, label=one.name, **style)
-        axes.fill_between(counts, one.low[seen] / scale, one.high[seen] / scale, color=colour, alpha=0.15, linewidth=0)
+        low, high = one.low[seen] / scale, one.high[seen] / scale
+        axes.fill_between(counts, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    wrong = "share of wrong signs" if task == "classification" else "E(ŷ − f)²" + (" / d" if scale > 1 else "")
+    title = f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}")
+    axes.set(xlabel="in-context examples", ylabel=wrong, title=title)
+    top = max(float(np.nanmax(one.mean[:1])) for one in curves) / scale
+    axes.set_ylim(0, 1.35 * top)
+    if legend:
+        axes.legend(fontsize=8)
+
+
+_ORDER = (
+    "decoder, trained", "linear attention, exact", "ridge", "least squares", "Lasso, cross-validated", "averaging",
+    "3 nearest neighbours", "CART", "gradient boosting", "net trained by Adam",
+)  # fmt: skip
+
+
+def _style(name: str) -> dict[str, Any]:
+    """A learner has the same colour in every figure."""
+    index = next((i for i, known in enumerate(_ORDER) if name.startswith(known)), len(_ORDER))
+    first = index == 0
+    return {
+        "color": figures.COLOURS["measured"] if first else figures.SERIES[index % len(figures.SERIES)],
+        "linewidth": 2.8 if first else 1.4,
+        "linestyle": "--" if name.startswith("ridge") else "-",
+        "zorder": 3 if first else 2,
+    }

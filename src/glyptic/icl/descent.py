@@ -8,12 +8,16 @@ orthogonal with respect to s·dμ(s), hence its roots are real and positive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from glyptic.icl import figures
+from glyptic.icl.baselines import one_example_too_few
 from glyptic.icl.learners import DeepLinearAttention
-from glyptic.icl.problem import Array, positive_count
+from glyptic.icl.problem import Array, Problem, positive_count
 from glyptic.icl.prompts import sample
 from glyptic.icl.tasks import Linear
 from glyptic.icl.training import Plan, answers, train
@@ -65,3 +69,24 @@ def trained_risk(
     test = sample(Linear(d), np.random.default_rng([seed, 1, 1]), prompts, N)
     error = (answers(learner, test, [N])[:, 0] - test.target[:, N]) ** 2
     return float(error.mean()), float(error.std() / np.sqrt(prompts))
+
+
+def draw(axes: Any, rows: Sequence[dict[str, Any]], d: int) -> None:
+    """Risk against depth: lines the best descent, circles trained layers, diamonds layers with all entries trained."""
+    for index, N in enumerate(sorted({row["N"] for row in rows})):
+        colour = figures.SERIES[index]
+        mine = sorted((row for row in rows if row["N"] == N and row["sparse"]), key=lambda row: row["layers"])
+        layers = [row["layers"] for row in mine]
+        axes.plot(layers, [row["descent"] for row in mine], color=colour, label=f"N = {N}: best L steps of descent")
+        axes.plot(layers, [row["risk"] for row in mine], "o", color=colour, label=f"N = {N}: L trained layers")
+        free = sorted((row for row in rows if row["N"] == N and not row["sparse"]), key=lambda row: row["layers"])
+        if free:
+            at, risk = [row["layers"] for row in free], [row["risk"] for row in free]
+            axes.plot(at, risk, "D--", color=colour, linewidth=1, label=f"N = {N}: all entries trained (GD++)")
+    few = one_example_too_few(Problem.isotropic(d, 20))
+    axes.plot([1], [few["N - 1"]], "x", color=figures.COLOURS["bad"], markersize=9, markeredgewidth=2)
+    text = f"one example too few:\n{few['N - 1']:.3f} instead of {few['N']:.3f} (N = 20)"
+    axes.annotate(text, (1, few["N - 1"]), (1.25, few["N - 1"] * 1.25), color=figures.COLOURS["bad"], fontsize=9)
+    axes.set(yscale="log", xlabel="layers = steps, L", ylabel="risk  E(ŷ − ⟨w, x_q⟩)²")
+    axes.set_xticks(sorted({row["layers"] for row in rows}))
+    axes.legend(fontsize=8)

@@ -79,11 +79,34 @@ def diversity(d: int, tasks: int, noise: float, examples: int, steps: int, seed:
     return [measure_pool(d, tasks, noise, examples, steps, seed)]
 
 
+def comparison(task: str, d: int, examples: int, steps: int, seed: int) -> list[Row]:
+    """A decoder trained on a task of Garg et al., and the baselines, against the number of examples."""
+    import torch
+
+    from glyptic.icl.comparison import Comparison, compare
+
+    torch.set_num_threads(1)
+    curves = compare(Comparison(task=task, d=d, examples=examples, steps=steps, seed=seed), progress=False)
+    return [row for one in curves for row in one.rows()]
+
+
+def covariate(d: int, N: int, random_covariance: bool, steps: int, seed: int) -> list[Row]:
+    """Linear attention trained by Adam on one covariance, or on a new random one in every prompt; its map p2·K."""
+    import torch
+
+    from glyptic.icl.covariate import trained_map
+
+    torch.set_num_threads(1)
+    return [{"map": trained_map(d, N, random_covariance, steps, seed).tolist()}]
+
+
 MEASURES: dict[str, Callable[..., list[Row]]] = {
     "risk": risk,
     "train": train,
     "depth": depth,
     "diversity": diversity,
+    "comparison": comparison,
+    "covariate": covariate,
 }
 
 

@@ -1,4 +1,4 @@
-"""Prompts that leave the training law: the shifts of Garg et al., each as a `PromptShift` that `prompts.sample` accepts.
+"""Prompts that leave the training law: the shifts of Garg et al., each a `PromptShift` that `prompts.sample` takes.
 
 Scales are the paper's: subspace and skew keep E‖x‖² = d, so that only the *shape* of the inputs changes.
 """

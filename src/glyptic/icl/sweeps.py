@@ -99,7 +99,7 @@ def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
         others = [axis for axis in others if axis != "M"]
     groups = sorted({tuple(row[axis] for axis in others) for row in rows}, key=str)
     for index, group in enumerate(groups):
-        colour = figures.COLOURS["SERIES"][index % len(figures.COLOURS["SERIES"])]
+        colour = figures.SERIES[index % len(figures.SERIES)]
         mine = [row for row in rows if tuple(row[axis] for axis in others) == group]
         label = ", ".join(f"{axis} = {value}" for axis, value in zip(others, group, strict=True))
         for learner, style in _STYLES.items():

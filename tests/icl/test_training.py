@@ -1,0 +1,142 @@
+"""Training reaches the exact minimum, follows the exact flow, and can be stopped at any moment."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+import torch
+
+from glyptic.errors import FileError
+from glyptic.icl.learners import DeepLinearAttention, LinearAttention
+from glyptic.icl.loss import loss
+from glyptic.icl.optimum import minimum_loss
+from glyptic.icl.problem import Problem, ProblemError, spectrum
+from glyptic.icl.prompts import anisotropic
+from glyptic.icl.reduced import reduced_flow
+from glyptic.icl.tasks import Linear
+from glyptic.icl.theorem import initial_blocks
+from glyptic.icl.training import Curriculum, Plan, train
+
+
+@pytest.mark.parametrize(("name", "noise"), [("isotropic", 0.0), ("inverse", 0.0), ("isotropic", 0.5)])
+def test_adam_ends_within_one_percent_of_the_exact_minimum(name, noise):
+    problem = Problem(spectrum(name, 5), 20, noise_variance=noise**2)
+    learner = LinearAttention(initial_blocks(problem, scale=0.5))
+    train(learner, Linear(5, noise), Plan(steps=600, rate=0.05), anisotropic(spectrum(name, 5)), progress=False)
+    assert 1.0 <= loss(problem, learner.blocks()) / minimum_loss(problem) < 1.01
+
+
+def test_gradient_descent_follows_the_exact_flow():
+    """SGD with rate η after n steps is the flow at time ηn, up to O(η) and the noise of the batches."""
+    problem = Problem(spectrum("inverse", 3), 10)
+    learner = LinearAttention(initial_blocks(problem, scale=0.3))
+    plan = Plan(steps=600, examples=10, batch=512, rate=0.02, optimizer="sgd", decay=False, record=30)
+    law = anisotropic(spectrum("inverse", 3))
+    history = train(learner, Linear(3), plan, law, lambda it: {"exact": loss(problem, it.blocks())}, progress=False)
+    times = np.array([plan.rate * row["step"] for row in history])
+    flow = reduced_flow(problem, initial_blocks(problem, scale=0.3), times)
+    exact = minimum_loss(problem) + flow.excess()
+    measured = np.array([row["exact"] for row in history])
+    assert measured[0] == pytest.approx(exact[0], rel=1e-12)
+    assert exact[0] / exact[-1] > 1.5  # it moved
+    assert np.abs(measured / exact - 1).max() < 0.05
+
+
+def small_run(checkpoint=None, measure=None, steps=60, rate=0.02):
+    learner = DeepLinearAttention(3, 2)
+    plan = Plan(steps=steps, examples=6, batch=16, rate=rate, record=10, warmup=5, clip=1.0)
+    history = train(learner, Linear(3), plan, measure=measure, checkpoint=checkpoint, progress=False)
+    return learner, history
+
+
+def test_the_same_seed_gives_the_same_weights():
+    (one, first), (two, second) = small_run(), small_run()
+    assert torch.equal(one.preconditioners, two.preconditioners)
+    assert first == second
+    assert [row["step"] for row in first] == [0, 10, 20, 30, 40, 50, 60]
+
+
+def test_ctrl_c_loses_nothing(tmp_path):
+    """Interrupted in the middle and run again: the same weights and history, to the last bit, as never interrupted."""
+    calls = []
+
+    def interrupt(learner):
+        calls.append(1)
+        if len(calls) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return {}
+
+    path = tmp_path / "run.safetensors"
+    with pytest.raises(KeyboardInterrupt):
+        small_run(path, interrupt)
+    assert len(calls) < 7
+    resumed, history = small_run(path)
+    whole, expected = small_run()
+    assert torch.equal(resumed.preconditioners, whole.preconditioners)
+    assert history[-1] == expected[-1]
+    assert sorted({row["step"] for row in history}) == [row["step"] for row in history]
+    assert [file.name for file in tmp_path.iterdir()] == ["run.safetensors"]
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path):
+    path = tmp_path / "run.safetensors"
+    first, history = small_run(path)
+    stamp = path.stat().st_mtime_ns
+    again, same = small_run(path)
+    assert torch.equal(first.preconditioners, again.preconditioners)
+    assert (history, stamp) == (same, path.stat().st_mtime_ns)
+
+
+def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path):
+    path = tmp_path / "run.safetensors"
+    small_run(path)
+    with pytest.raises(FileError, match="holds another training run"):
+        small_run(path, steps=70)
+    path.write_bytes(b"not a checkpoint")
+    with pytest.raises(FileError, match="is not a checkpoint"):
+        small_run(path)
+
+
+def test_curriculum_is_obeyed(monkeypatch):
+    from glyptic.icl import training
+
+    seen = []
+    real = training.sample
+
+    def spy(task, rng, prompts, examples, shift, active):
+        seen.append((active, examples))
+        return real(task, rng, prompts, examples, shift, active)
+
+    monkeypatch.setattr(training, "sample", spy)
+    plan = Plan(steps=30, examples=8, batch=4, rate=1e-3, curriculum=Curriculum(1, 4, interval=10))
+    train(DeepLinearAttention(3, 1), Linear(3), plan, progress=False)
+    assert seen[1:] == [(1, 4)] * 10 + [(2, 6)] * 10 + [(3, 8)] * 10
+
+
+def test_every_query_and_its_weights():
+    """Weight only on the last query is training on the last query."""
+    ends = []
+    for extra in ({"every_query": False}, {"every_query": True, "query_weights": (0.0,) * 6 + (7.0,)}):
+        learner = DeepLinearAttention(3, 1)
+        train(learner, Linear(3), Plan(steps=20, examples=6, batch=8, rate=0.02, **extra), progress=False)
+        ends.append(learner.preconditioners.detach())
+    assert torch.allclose(*ends, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: Plan(steps=0), "steps = 0 trains nothing"),
+        (lambda: Plan(examples=0), "examples = 0 trains nothing"),
+        (lambda: Plan(rate=float("nan")), "learning rate of nan cannot train"),
+        (lambda: small_run(rate=1e300), "the loss is .* use a smaller rate than 1e\\+300"),
+        (
+            lambda: train(DeepLinearAttention(3, 1), Linear(3), Plan(optimizer="lion"), progress=False),  # type: ignore[arg-type]
+            "no optimizer 'lion'",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        call()
