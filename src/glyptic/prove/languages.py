@@ -1,0 +1,225 @@
+"""Regular languages as values: finite automata, regular expressions, and the seven languages of Tomita (1982).
+
+>>> even = regular("(0*10*1)*0*", name="an even number of 1s")
+>>> even.accepts("0110"), even.accepts("0111"), len(even.moves)
+(True, False, 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from glyptic.errors import InputError
+
+
+@dataclass(frozen=True)
+class Automaton:
+    """A complete deterministic automaton; states are numbers, moves[state][symbol's number] the next state."""
+
+    alphabet: tuple[str, ...]
+    moves: tuple[tuple[int, ...], ...]
+    accepting: frozenset[int]
+    start: int = 0
+    name: str = "automaton"
+
+    def __post_init__(self) -> None:
+        states = range(len(self.moves))
+        wrong = [s for s in (self.start, *self.accepting, *(t for row in self.moves for t in row)) if s not in states]
+        if wrong:
+            raise InputError(f"{self.name}: there is no state {wrong[0]}; states are 0 to {len(self.moves) - 1}.")
+        for state, row in enumerate(self.moves):
+            if len(row) != len(self.alphabet):
+                raise InputError(f"{self.name}: state {state} has {len(row)} moves; the alphabet has {len(self.alphabet)}.")
+
+    def accepts(self, text: Iterable[str]) -> bool:
+        """Whether a text, or a sequence of tokens, is in the language."""
+        state = self.start
+        for symbol in text:
+            if symbol not in self.alphabet:
+                raise InputError(f"{self.name}: {symbol!r} is not in the alphabet {' '.join(self.alphabet)}.")
+            state = self.moves[state][self.alphabet.index(symbol)]
+        return state in self.accepting
+
+    def accepts_all(self, tokens: np.ndarray, vocabulary: Sequence[str]) -> np.ndarray:
+        """For token numbers (length, batch) of a vocabulary: which are in the language, as booleans (batch,)."""
+        missing = [token for token in vocabulary if token not in self.alphabet]
+        if missing:
+            raise InputError(f"{self.name}: the token {missing[0]!r} is not in the alphabet {' '.join(self.alphabet)}.")
+        table = np.array(self.moves)[:, [self.alphabet.index(token) for token in vocabulary]]
+        state = np.full(tokens.shape[1], self.start)
+        for row in tokens:
+            state = table[state, row]
+        return np.isin(state, list(self.accepting))
+
+    def complement(self) -> Automaton:
+        """The automaton of all other texts."""
+        return replace(self, accepting=frozenset(range(len(self.moves))) - self.accepting, name=f"not {self.name}")
+
+    def minimal(self) -> Automaton:
+        """The smallest automaton of the same language (Moore's refinement)."""
+        reached = [self.start]
+        for state in reached:
+            reached += [s for s in dict.fromkeys(self.moves[state]) if s not in reached]
+        block = {state: int(state in self.accepting) for state in reached}
+        while True:
+            signature = {s: (block[s], *(block[t] for t in self.moves[s])) for s in reached}
+            numbers = {sign: i for i, sign in enumerate(dict.fromkeys(signature[s] for s in reached))}
+            refined = {s: numbers[signature[s]] for s in reached}
+            if len(set(refined.values())) == len(set(block.values())):
+                break
+            block = refined
+        block = refined  # numbered in the order of discovery, so the start is 0
+        example = {number: state for state, number in reversed(refined.items())}
+        moves = tuple(tuple(block[t] for t in self.moves[example[n]]) for n in range(len(example)))
+        accepting = frozenset(block[s] for s in reached if s in self.accepting)
+        return replace(self, moves=moves, accepting=accepting, start=block[self.start])
+
+
+# Regular expressions, by Brzozowski's derivatives ------------------------------------------------------------------------------
+
+_NEVER, _EMPTY = ("never",), ("empty",)
+_Regex = tuple
+
+
+def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> Automaton:
+    """The minimal automaton of a regular expression: symbols, `.`, `|`, `*`, `+`, `?` and parentheses."""
+    parsed = _Parser(expression, tuple(alphabet)).whole()
+    states: dict[_Regex, int] = {parsed: 0}
+    moves: list[tuple[int, ...]] = []
+    for state in (queue := [parsed]):
+        row = []
+        for symbol in alphabet:
+            after = _derivative(state, symbol)
+            if after not in states:
+                states[after] = len(states)
+                queue.append(after)
+            row.append(states[after])
+        moves.append(tuple(row))
+    accepting = frozenset(number for regex, number in states.items() if _nullable(regex))
+    return Automaton(tuple(alphabet), tuple(moves), accepting, 0, name or expression).minimal()
+
+
+class _Parser:
+    """Recursive descent; a regex is a tuple: (never,), (empty,), (symbol, c), (then, r, s), (or, {r, s…}), (star, r)."""
+
+    def __init__(self, text: str, alphabet: tuple[str, ...]) -> None:
+        self.text, self.alphabet, self.at = text, alphabet, 0
+
+    def whole(self) -> _Regex:
+        regex = self.alternatives()
+        if self.at < len(self.text):
+            raise InputError(f"{self.text!r}: nothing opens the ) at place {self.at}.")
+        return regex
+
+    def next(self) -> str:
+        return self.text[self.at] if self.at < len(self.text) else ""
+
+    def alternatives(self) -> _Regex:
+        regex = self.sequence()
+        while self.next() == "|":
+            self.at += 1
+            regex = _either(regex, self.sequence())
+        return regex
+
+    def sequence(self) -> _Regex:
+        regex: _Regex = _EMPTY
+        while self.next() not in ("", "|", ")"):
+            regex = _then(regex, self.repeated())
+        return regex
+
+    def repeated(self) -> _Regex:
+        regex = self.atom()
+        while self.next() in ("*", "+", "?") and self.next():
+            sign = self.next()
+            self.at += 1
+            regex = {"*": _star(regex), "+": _then(regex, _star(regex)), "?": _either(regex, _EMPTY)}[sign]
+        return regex
+
+    def atom(self) -> _Regex:
+        symbol = self.next()
+        self.at += 1
+        if symbol == "(":
+            regex = self.alternatives()
+            if self.next() != ")":
+                raise InputError(f"{self.text!r}: a ( is not closed.")
+            self.at += 1
+            return regex
+        if symbol == ".":
+            regex = _NEVER
+            for one in self.alphabet:
+                regex = _either(regex, ("symbol", one))
+            return regex
+        if symbol not in self.alphabet:
+            raise InputError(f"{self.text!r}: {symbol!r} at place {self.at - 1} is not in the alphabet {' '.join(self.alphabet)}.")
+        return ("symbol", symbol)
+
+
+def _either(r: _Regex, s: _Regex) -> _Regex:
+    options = frozenset().union(*(x[1] if x[0] == "or" else {x} for x in (r, s))) - {_NEVER}
+    return _NEVER if not options else next(iter(options)) if len(options) == 1 else ("or", options)
+
+
+def _then(r: _Regex, s: _Regex) -> _Regex:
+    if _NEVER in (r, s):
+        return _NEVER
+    if r == _EMPTY or s == _EMPTY:
+        return s if r == _EMPTY else r
+    return ("then", r[1], _then(r[2], s)) if r[0] == "then" else ("then", r, s)
+
+
+def _star(r: _Regex) -> _Regex:
+    return _EMPTY if r in (_NEVER, _EMPTY) else r if r[0] == "star" else ("star", r)
+
+
+def _nullable(r: _Regex) -> bool:
+    match r[0]:
+        case "then":
+            return _nullable(r[1]) and _nullable(r[2])
+        case "or":
+            return any(map(_nullable, r[1]))
+    return r[0] in ("empty", "star")
+
+
+def _derivative(r: _Regex, symbol: str) -> _Regex:
+    """The regex of what may follow `symbol`."""
+    match r[0]:
+        case "symbol":
+            return _EMPTY if r[1] == symbol else _NEVER
+        case "then":
+            rest = _then(_derivative(r[1], symbol), r[2])
+            return _either(rest, _derivative(r[2], symbol)) if _nullable(r[1]) else rest
+        case "or":
+            result = _NEVER
+            for option in r[1]:
+                result = _either(result, _derivative(option, symbol))
+            return result
+        case "star":
+            return _then(_derivative(r[1], symbol), r)
+    return _NEVER
+
+
+TOMITA_EXPRESSIONS = {
+    1: "1*",
+    2: "(10)*",
+    4: "(1|01|001)*(0|00)?",
+    5: "(00|11|(01|10)(00|11)*(01|10))*",
+    6: "(0(01)*(1|00)|1(10)*(0|11))*",
+    7: "0*1*0*1*",
+}
+# Tomita 3 forbids an odd run of 1s with an odd run of 0s right after it: this is what it forbids.
+TOMITA_3_FORBIDDEN = "((0|1)*0)?1(11)*0(00)*(1(0|1)*)?"
+
+
+def tomita(number: int) -> Automaton:
+    """Tomita's language of a number from 1 to 7, as its minimal automaton."""
+    if number == 3:
+        return replace(regular(TOMITA_3_FORBIDDEN).complement().minimal(), name="Tomita 3")
+    if number not in TOMITA_EXPRESSIONS:
+        raise InputError(f"Tomita's languages have the numbers 1 to 7; there is no {number}.")
+    return regular(TOMITA_EXPRESSIONS[number], name=f"Tomita {number}")
+
+
+__all__ = ["TOMITA_3_FORBIDDEN", "TOMITA_EXPRESSIONS", "Automaton", "regular", "tomita"]
