@@ -17,6 +17,7 @@ A query that may see no key at all (a row of padding) gets zeros, in every backe
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,6 +27,7 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn import masks
 from glyptic.nn.blocked import blocked_attention
 from glyptic.nn.config import BACKENDS
+from glyptic.nn.linear import is_emulated
 
 Hook = Callable[[Tensor], Tensor]
 
@@ -54,6 +56,11 @@ def attention(
     glyptic.errors.ModelError: backend='sdpa' never holds attention weights; ask backend='reference' for them.
     """
     scale = q.shape[-1] ** -0.5 if scale is None else scale
+    if backend != "reference" and is_emulated(q):  # the kernels' products, in float32 (see linear.py)
+        mask = mask.float() if mask is not None and mask.is_floating_point() else mask
+        how: dict[str, Any] = {"mask": mask, "causal": causal, "scale": scale, "dropout": dropout, "backend": backend}
+        out, _ = attention(q.float(), k.float(), v.float(), need_weights=need_weights, **how)
+        return out.to(q.dtype), None
     if backend == "sdpa" and not need_weights:
         return sdpa(q, k, v, mask, causal, scale, dropout), None
     if backend not in BACKENDS:

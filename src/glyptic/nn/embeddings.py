@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
+from glyptic.nn.linear import Linear, linear
 from glyptic.nn.multi_head import drop
 from glyptic.nn.norms import LayerNorm, make_norm
 from glyptic.nn.positions import Learned, Sinusoidal
@@ -69,7 +70,7 @@ class PatchEmbedding(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.size, self.patch, self.channels = config.image_size, config.patch_size, config.channels
-        self.project = nn.Linear(config.channels * config.patch_size**2, config.width)
+        self.project = Linear(config.channels * config.patch_size**2, config.width)
         self.class_token = nn.Parameter(torch.empty(1, 1, config.width))
 
     def forward(self, images: Tensor) -> Tensor:
@@ -93,7 +94,7 @@ class Output(nn.Module):
         self.weight = None if tied else nn.Parameter(torch.empty(size, config.width))
         has_bias = config.output_bias or config.head in ("mlm", "class")
         self.bias = nn.Parameter(torch.zeros(size)) if has_bias else None
-        self.dense = nn.Linear(config.width, config.width) if config.head == "mlm" else None
+        self.dense = Linear(config.width, config.width) if config.head == "mlm" else None
         self.norm = LayerNorm(config.width, eps=config.norm_eps) if config.head == "mlm" else None
 
     def forward(self, hidden: Tensor, embedding: Tensor | None) -> Tensor:
@@ -105,4 +106,4 @@ class Output(nn.Module):
             hidden = hidden * self.scale
         weight = self.weight if self.weight is not None else embedding
         assert weight is not None
-        return F.linear(hidden, weight, self.bias)
+        return linear(hidden, weight, self.bias)

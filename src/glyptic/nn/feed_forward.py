@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
+from glyptic.nn.linear import Linear
 
 GATED = ("swiglu", "geglu")
 
@@ -35,8 +36,8 @@ class FeedForward(nn.Module):
         super().__init__()
         self.kind, self.gated = config.feed_forward, config.feed_forward in GATED
         inner = 2 * config.hidden_size if self.gated else config.hidden_size  # gated: W_gate above W₁, one product
-        self.into = nn.Linear(config.width, inner, bias=config.feed_forward_bias)
-        self.out = nn.Linear(config.hidden_size, config.width, bias=config.feed_forward_bias)
+        self.into = Linear(config.width, inner, bias=config.feed_forward_bias)
+        self.out = Linear(config.hidden_size, config.width, bias=config.feed_forward_bias)
         self.hook_pre, self.hook_pre_linear, self.hook_post = HookPoint(), HookPoint(), HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:

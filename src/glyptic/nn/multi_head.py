@@ -18,6 +18,7 @@ from glyptic.nn.attention import attention, reference
 from glyptic.nn.cache import Cache
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
+from glyptic.nn.linear import Linear
 from glyptic.nn.positions import Shaw, TransformerXL, rotate
 
 
@@ -38,7 +39,7 @@ class _Heads(nn.Module):
         super().__init__()
         self.heads, self.groups, self.size = config.heads, config.groups, config.head_size
         self.scale, self.dropout, self.backend = config.scale, config.attention_dropout, config.backend
-        self.out = nn.Linear(self.heads * self.size, config.width, bias=config.attention_output_bias)
+        self.out = Linear(self.heads * self.size, config.width, bias=config.attention_output_bias)
         self.hook_q, self.hook_k, self.hook_v, self.hook_z = HookPoint(), HookPoint(), HookPoint(), HookPoint()
         self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
 
@@ -64,7 +65,7 @@ class SelfAttention(_Heads):
         super().__init__(config)
         self.layer = layer
         self.sizes = [self.heads * self.size, self.groups * self.size, self.groups * self.size]
-        self.qkv = nn.Linear(config.width, sum(self.sizes), bias=config.attention_bias)
+        self.qkv = Linear(config.width, sum(self.sizes), bias=config.attention_bias)
         self.shaw = Shaw(config) if config.positions == "shaw" else None
         self.relative = TransformerXL(config) if config.positions == "transformer_xl" else None
 
@@ -112,8 +113,8 @@ class CrossAttention(_Heads):
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__(config)
         self.layer = layer
-        self.q = nn.Linear(config.width, self.heads * self.size, bias=config.attention_bias)
-        self.kv = nn.Linear(config.width, 2 * self.groups * self.size, bias=config.attention_bias)
+        self.q = Linear(config.width, self.heads * self.size, bias=config.attention_bias)
+        self.kv = Linear(config.width, 2 * self.groups * self.size, bias=config.attention_bias)
 
     def forward(self, x: Tensor, memory: Memory, cache: Cache | None = None) -> Tensor:
         B, T, _ = x.shape

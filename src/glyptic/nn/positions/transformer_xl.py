@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.linear import Linear
 
 
 class TransformerXL(nn.Module):
@@ -20,7 +21,7 @@ class TransformerXL(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         heads, size = config.heads, config.head_size
-        self.project = nn.Linear(config.width, heads * size, bias=False)
+        self.project = Linear(config.width, heads * size, bias=False)
         self.u = nn.Parameter(torch.empty(heads, 1, size))
         self.v = nn.Parameter(torch.empty(heads, 1, size))
 
