@@ -7,11 +7,13 @@ positions/      seven kinds and none                             norms.py       
 feed_forward.py block.py  stack.py  embeddings.py  models.py     from parts to encoder, decoder, both, ViT
 cache.py        static, ring, fixed                              generate.py     sampling.py, beam.py, session.py
     hooks.py        activations by name, ablation, patching          lecture.py      attention as the lectures build it
+    checkpoints.py  folders of config.json and safetensors           families/       the public ones, one file each
 """
 
 from glyptic.nn.attention import attention
 from glyptic.nn.beam import Hypothesis, beam_search
 from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
+from glyptic.nn.checkpoints import load, save
 from glyptic.nn.config import ModelConfig, RotaryScaling
 from glyptic.nn.generate import generate, pad_left, stream
 from glyptic.nn.hooks import Record, ablate, edited, hook_names, patch, record
@@ -46,10 +48,12 @@ __all__ = [
     "edited",
     "generate",
     "hook_names",
+    "load",
     "pad_left",
     "patch",
     "preset",
     "record",
+    "save",
     "stream",
     "with_backend",
 ]

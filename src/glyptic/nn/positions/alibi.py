@@ -27,7 +27,7 @@ class Alibi(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.slopes = torch.tensor(slopes(config.heads), dtype=torch.float64)  # not a buffer: never rounded
+        self.slopes = torch.tensor(slopes(config.heads), dtype=torch.float64, device="cpu")  # not a buffer: never rounded
 
     def forward(self, query_slots: Tensor, key_slots: Tensor, dtype: torch.dtype) -> Tensor:
         distances = (query_slots[:, None] - key_slots[None, :]).abs()  # [T, S]

@@ -25,7 +25,7 @@ def inverse_frequencies(width: int, base: float, scaling: RotaryScaling | None, 
     """
     if scaling is not None and scaling.kind == "ntk":
         base = base * scaling.factor ** (width / (width - 2))
-    exponents = torch.arange(0, width, 2, dtype=torch.int64).to(dtype) / width
+    exponents = torch.arange(0, width, 2, dtype=torch.int64, device="cpu").to(dtype) / width
     frequencies = 1.0 / (base**exponents)
     if scaling is None or scaling.kind == "ntk":
         return frequencies
@@ -54,7 +54,7 @@ def _yarn(frequencies: Tensor, width: int, base: float, s: RotaryScaling) -> Ten
 
     low = max(math.floor(pair_with(s.beta_fast)), 0)
     high = min(math.ceil(pair_with(s.beta_slow)), width - 1)
-    ramp = (torch.arange(width // 2, dtype=frequencies.dtype) - low) / max(high - low, 0.001)
+    ramp = (torch.arange(width // 2, dtype=frequencies.dtype, device="cpu") - low) / max(high - low, 0.001)
     kept = 1 - ramp.clamp(0, 1)
     return frequencies / s.factor * (1 - kept) + frequencies * kept
 

@@ -1,0 +1,99 @@
+"""GPT-NeoX and Pythia: attention and feed-forward in parallel, a share of each head rotated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from glyptic.nn.config import ModelConfig
+from glyptic.nn.families.mapping import (
+    PUBLIC_ACTIVATIONS,
+    Entry,
+    Family,
+    activation,
+    adjacent_pairs,
+    linear,
+    permuted,
+    same,
+)
+from glyptic.nn.families.rope import read_rope, write_rope
+
+
+def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
+    base, scaling, fraction = read_rope({"rotary_pct": 0.25, **fields})
+    return ModelConfig(
+        kind="decoder",
+        layers=fields["num_hidden_layers"],
+        width=fields["hidden_size"],
+        heads=fields["num_attention_heads"],
+        vocabulary=fields["vocab_size"],
+        context=fields["max_position_embeddings"],
+        feed_forward=activation(fields, "hidden_act", "gelu"),
+        feed_forward_width=fields["intermediate_size"],
+        attention_bias=fields.get("attention_bias", True),
+        attention_output_bias=fields.get("attention_bias", True),
+        norm_eps=fields.get("layer_norm_eps", 1e-5),
+        parallel=fields.get("use_parallel_residual", True),
+        positions="rotary",
+        position_precision="float32",
+        rotary_base=base,
+        rotary_scaling=scaling,
+        rotary_fraction=fraction,
+        tied=fields.get("tie_word_embeddings", False),
+    )
+
+
+def write_config(config: ModelConfig) -> dict[str, Any]:
+    return {
+        "architectures": ["GPTNeoXForCausalLM"],
+        "num_hidden_layers": config.layers,
+        "hidden_size": config.width,
+        "num_attention_heads": config.heads,
+        "vocab_size": config.vocabulary,
+        "max_position_embeddings": config.context,
+        "hidden_act": PUBLIC_ACTIVATIONS.get(config.feed_forward),
+        "intermediate_size": config.hidden_size,
+        "attention_bias": config.attention_bias,
+        "layer_norm_eps": config.norm_eps,
+        "use_parallel_residual": config.parallel,
+        "rope_parameters": write_rope(config),
+        "rotary_pct": config.rotary_fraction,
+        "tie_word_embeddings": config.tied,
+    }
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    found = [same("embedding.token.weight", "gpt_neox.embed_in.weight")]
+    found += linear("stack.ln_final", "gpt_neox.final_layer_norm")
+    order = _row_order(config)
+    for layer in range(config.layers):
+        ours, theirs = f"stack.blocks.{layer}", f"gpt_neox.layers.{layer}"
+        qkv = linear(f"{ours}.attn.qkv", f"{theirs}.attention.query_key_value", config.attention_bias)
+        found += [permuted(entry, order) for entry in qkv]
+        found += linear(f"{ours}.attn.out", f"{theirs}.attention.dense", config.attention_output_bias)
+        found += linear(f"{ours}.mlp.into", f"{theirs}.mlp.dense_h_to_4h")
+        found += linear(f"{ours}.mlp.out", f"{theirs}.mlp.dense_4h_to_h")
+        found += linear(f"{ours}.ln1", f"{theirs}.input_layernorm")
+        found += linear(f"{ours}.ln2", f"{theirs}.post_attention_layernorm")
+    if not config.tied:
+        found.append(same("output.weight", "embed_out.weight"))
+    return found
+
+
+def _row_order(config: ModelConfig) -> torch.Tensor:
+    """Their rows are [head][q, k, v][K]; ours [q, k, v][head][K], rotated pairs adjacent."""
+    H, K = config.heads, config.head_size
+    rows = torch.arange(H * 3 * K).view(H, 3, K)
+    within = adjacent_pairs(K, int(config.rotary_fraction * K))
+    parts = [rows[:, 0][:, within], rows[:, 1][:, within], rows[:, 2]]
+    return torch.cat([part.reshape(-1) for part in parts])
+
+
+FAMILY = Family(
+    "gpt_neox",
+    read_config,
+    write_config,
+    entries,
+    ignored=("*.attention.bias", "*.attention.masked_bias", "*rotary_emb.inv_freq"),
+)

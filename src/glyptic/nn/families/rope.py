@@ -1,0 +1,53 @@
+"""Rotary settings in config.json: today's `rope_parameters`, and the older `rope_theta` and `rope_scaling`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glyptic.errors import FileError
+from glyptic.nn.config import ModelConfig, RotaryScaling
+
+
+def read_rope(fields: dict[str, Any]) -> tuple[float, RotaryScaling | None, float]:
+    """Base, scaling and rotated share of each head."""
+    rope = dict(fields.get("rope_parameters") or fields.get("rope_scaling") or {})
+    base = rope.get("rope_theta") or fields.get("rope_theta") or fields.get("rotary_emb_base") or 10000.0
+    fraction = rope.get("partial_rotary_factor") or fields.get("partial_rotary_factor") or fields.get("rotary_pct", 1.0)
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind == "default":
+        return base, None, fraction
+    if kind not in ("linear", "llama3", "yarn"):
+        raise FileError(
+            f"config.json: rope_type={kind!r} is not supported; only default, linear, llama3 and yarn are "
+            "(angles that change with the length contradict a cache)."
+        )
+    scaling = RotaryScaling(
+        kind,
+        rope["factor"],
+        rope.get("original_max_position_embeddings") or fields["max_position_embeddings"],
+        rope.get("low_freq_factor", 1.0),
+        rope.get("high_freq_factor", 4.0),
+        rope.get("beta_fast") or 32.0,
+        rope.get("beta_slow") or 1.0,
+    )
+    return base, scaling, fraction
+
+
+def write_rope(config: ModelConfig) -> dict[str, Any]:
+    """`rope_parameters`."""
+    rope: dict[str, Any] = {
+        "rope_theta": config.rotary_base,
+        "partial_rotary_factor": config.rotary_fraction,
+        "rope_type": "default",
+    }
+    s = config.rotary_scaling
+    if s is None:
+        return rope
+    rope |= {"rope_type": s.kind, "factor": s.factor}
+    if s.kind != "linear":
+        rope["original_max_position_embeddings"] = s.original_context
+    if s.kind == "llama3":
+        rope |= {"low_freq_factor": s.low_frequency_factor, "high_freq_factor": s.high_frequency_factor}
+    if s.kind == "yarn":
+        rope |= {"beta_fast": s.beta_fast, "beta_slow": s.beta_slow}
+    return rope

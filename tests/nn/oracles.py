@@ -1,0 +1,106 @@
+"""Public implementations with random weights, made from configs; nothing is downloaded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import torch
+import transformers
+from transformers.models.llama import modeling_llama
+from transformers.models.t5 import modeling_t5
+
+transformers.logging.set_verbosity_error()
+
+
+class _Torch:
+    """torch, in which float32 means float64."""
+
+    float32 = torch.float64
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+
+@contextmanager
+def no_downcast(dtype: torch.dtype) -> Iterator[None]:
+    """transformers' RMSNorms compute in float32 even in a float64 model; within this they do not."""
+    modules = (modeling_llama, modeling_t5) if dtype == torch.float64 else ()
+    try:
+        for module in modules:
+            module.torch = _Torch()
+        yield
+    finally:
+        for module in modules:
+            module.torch = torch
+
+
+def gpt2(**more: Any) -> Any:
+    config = transformers.GPT2Config(n_layer=3, n_embd=20, n_head=5, vocab_size=37, n_positions=23, **_ids(), **more)
+    return transformers.GPT2LMHeadModel(config)
+
+
+def llama(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 3, "hidden_size": 24, "intermediate_size": 37, "vocab_size": 31}
+    sizes |= {"num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 29}
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**sizes, **_ids(), **more}))
+
+
+def gpt_neox(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 2, "hidden_size": 48, "intermediate_size": 53, "vocab_size": 31}
+    sizes |= {"num_attention_heads": 3, "max_position_embeddings": 29}
+    return transformers.GPTNeoXForCausalLM(transformers.GPTNeoXConfig(**{**sizes, **_ids(), **more}))
+
+
+def bert(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 3, "hidden_size": 21, "num_attention_heads": 3, "vocab_size": 33}
+    sizes |= {"intermediate_size": 29, "max_position_embeddings": 19}
+    return transformers.BertForMaskedLM(transformers.BertConfig(**{**sizes, **more}))
+
+
+def vit(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 2, "hidden_size": 18, "num_attention_heads": 3, "image_size": 15}
+    sizes |= {"intermediate_size": 29, "patch_size": 5, "num_labels": 7}
+    return transformers.ViTForImageClassification(transformers.ViTConfig(**{**sizes, **more}))
+
+
+def t5(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_layers": 2, "num_decoder_layers": 3, "d_model": 22, "d_kv": 5, "num_heads": 3}
+    sizes |= {"d_ff": 31, "vocab_size": 35, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12}
+    sizes |= {"decoder_start_token_id": 0, "dropout_rate": 0.0}
+    return transformers.T5ForConditionalGeneration(transformers.T5Config(**{**sizes, **more}))
+
+
+def marian(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"encoder_layers": 3, "decoder_layers": 2, "d_model": 20, "vocab_size": 35}
+    sizes |= {"encoder_attention_heads": 5, "decoder_attention_heads": 5, "max_position_embeddings": 21}
+    sizes |= {"encoder_ffn_dim": 33, "decoder_ffn_dim": 33, "pad_token_id": 34, "decoder_start_token_id": 34}
+    sizes |= {"activation_function": "swish", "scale_embedding": True, "eos_token_id": 0, "forced_eos_token_id": None}
+    return transformers.MarianMTModel(transformers.MarianConfig(**{**sizes, **more}))
+
+
+def _ids() -> dict[str, Any]:
+    return {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+
+
+DECODERS: dict[str, Callable[..., Any]] = {"gpt2": gpt2, "llama": llama, "gpt_neox": gpt_neox}
+FAMILIES: dict[str, Callable[..., Any]] = {**DECODERS, "bert": bert, "vit": vit, "t5": t5, "marian": marian}
+
+
+def scramble(model: Any, seed: int = 0) -> Any:
+    """Weights far from their initial values, biases and norms included, so that no term is near 0 by chance."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                noise = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+                spread = 0.3 if parameter.dim() == 1 else parameter.shape[-1] ** -0.5
+                parameter.add_((spread * noise).to(parameter.dtype))
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.copy_(torch.randn(model.final_logits_bias.shape, generator=generator))
+    model.tie_weights()
+    return model.eval()

@@ -1,0 +1,162 @@
+"""Same logits as the public implementations, with the same random weights, through files on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from glyptic import nn
+from tests.nn import oracles
+
+TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
+DTYPES = [torch.float32, torch.float64]
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    *[(name, {}) for name in oracles.FAMILIES],
+    ("gpt2", {"n_inner": 13, "activation_function": "relu", "tie_word_embeddings": False}),
+    ("llama", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True, "head_dim": 10}),
+    (
+        "llama",
+        {"num_key_value_heads": 1, "rope_parameters": {"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}},
+    ),
+    (
+        "llama",
+        {
+            "rope_parameters": {
+                "rope_type": "llama3",
+                "rope_theta": 50.0,
+                "factor": 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 16,
+            }
+        },
+    ),
+    (
+        "llama",
+        {
+            "head_dim": 16,
+            "rope_parameters": {
+                "rope_type": "yarn",
+                "rope_theta": 100.0,
+                "factor": 4.0,
+                "original_max_position_embeddings": 16,
+            },
+        },
+    ),
+    ("gpt_neox", {"use_parallel_residual": False}),
+    ("t5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "initializer_factor": 0.2}),
+    ("marian", {"activation_function": "relu", "scale_embedding": False}),
+]
+
+
+def pair(name: str, more: dict[str, Any], dtype: torch.dtype, folder: Path) -> tuple[Any, Any]:
+    """(theirs, ours): ours is loaded from the folder that theirs was saved to."""
+    torch.manual_seed(0)
+    theirs = oracles.scramble(oracles.FAMILIES[name](**more))
+    theirs.save_pretrained(folder)
+    return theirs.to(dtype), nn.load(folder, dtype=dtype)
+
+
+def difference(theirs: torch.Tensor, ours: torch.Tensor, real: torch.Tensor | None = None) -> float:
+    assert theirs.shape == ours.shape
+    assert theirs.std() > 0.1  # logits that say something
+    error = (theirs - ours).abs()
+    return (error if real is None else error[real]).max().item()
+
+
+@torch.no_grad()
+def logits(name: str, theirs: Any, ours: Any, padded: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    torch.manual_seed(1)
+    if name == "vit":
+        images = torch.randn(3, 3, 15, 15, dtype=ours.patches.class_token.dtype)
+        return theirs(images).logits, ours(images), None
+    tokens = torch.randint(3, 30, (3, 11))
+    real = torch.ones(3, 11, dtype=torch.bool)
+    if padded:
+        real[0, 7:] = real[1, 4:] = False
+    mask = real if padded else None
+    attention_mask = real.long() if padded else None
+    if name in ("t5", "marian"):
+        target = torch.randint(3, 30, (3, 9))
+        them = theirs(input_ids=tokens, attention_mask=attention_mask, decoder_input_ids=target).logits
+        return them, ours(tokens, target, source_mask=mask), None
+    if name == "bert":
+        types = torch.randint(0, 2, (3, 11))
+        them = theirs(tokens, attention_mask=attention_mask, token_type_ids=types).logits
+        return them, ours(tokens, padding_mask=mask, types=types), mask
+    return theirs(tokens, attention_mask=attention_mask).logits, ours(tokens, padding_mask=mask), mask
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
+@pytest.mark.parametrize(("name", "more"), VARIANTS, ids=[f"{n}-{i}" for i, (n, _) in enumerate(VARIANTS)])
+def test_logits_equal_the_public_implementation(
+    name: str, more: dict[str, Any], padded: bool, dtype: torch.dtype, tmp_path: Path
+) -> None:
+    theirs, ours = pair(name, more, dtype, tmp_path)
+    with oracles.no_downcast(dtype):
+        them, us, real = logits(name, theirs, ours, padded)
+    assert difference(them, us, real) <= TOLERANCE[dtype]
+
+
+@pytest.mark.parametrize("name", oracles.FAMILIES)
+def test_saving_in_the_family_layout_is_read_by_the_public_implementation(name: str, tmp_path: Path) -> None:
+    theirs, ours = pair(name, {}, torch.float32, tmp_path / "theirs")
+    nn.save(ours, tmp_path / "ours", family=name)
+    again, report = type(theirs).from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    before = theirs.state_dict()
+    for key, value in again.state_dict().items():
+        assert torch.equal(value, before[key]), key
+    them, us, real = logits(name, again.eval(), ours, False)
+    assert difference(them, us, real) <= 1e-5
+
+
+@pytest.mark.parametrize("name", oracles.FAMILIES)
+def test_our_own_layout_comes_back_bit_for_bit(name: str, tmp_path: Path) -> None:
+    _, ours = pair(name, {}, torch.float32, tmp_path / "theirs")
+    nn.save(ours, tmp_path / "ours")
+    again = nn.load(tmp_path / "ours")
+    assert again.config == ours.config
+    for key, value in again.state_dict().items():
+        assert torch.equal(value, ours.state_dict()[key])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", oracles.DECODERS)
+@torch.no_grad()
+def test_cached_steps_equal_the_public_cache(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    theirs, ours = pair(name, {}, dtype, tmp_path)
+    tokens = torch.randint(3, 30, (2, 12))
+    cache, past, step = ours.new_cache(2, 12), None, 0
+    with oracles.no_downcast(dtype):
+        for size in (5, 1, 1, 3, 2):
+            chunk = tokens[:, step : step + size]
+            out = theirs(chunk, past_key_values=past, use_cache=True)
+            past, step = out.past_key_values, step + size
+            assert difference(out.logits, ours(chunk, cache=cache)) <= TOLERANCE[dtype]
+
+
+def test_bert_and_gpt2_base_models_load_without_prefix_and_head(tmp_path: Path) -> None:
+    bert = oracles.scramble(oracles.bert())
+    bert.bert.save_pretrained(tmp_path / "bert")
+    tokens = torch.randint(0, 30, (2, 7))
+    with torch.no_grad():
+        ours = nn.load(tmp_path / "bert")
+        assert difference(bert.bert(tokens).last_hidden_state, ours(tokens)) <= 1e-5
+        gpt2 = oracles.scramble(oracles.gpt2())
+        gpt2.transformer.save_pretrained(tmp_path / "gpt2")
+        assert difference(gpt2(tokens).logits, nn.load(tmp_path / "gpt2")(tokens)) <= 1e-5
+
+
+def test_sharded_checkpoints_load(tmp_path: Path) -> None:
+    theirs = oracles.scramble(oracles.llama())
+    theirs.save_pretrained(tmp_path, max_shard_size="8KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    tokens = torch.randint(0, 30, (2, 7))
+    with torch.no_grad():
+        assert difference(theirs(tokens).logits, nn.load(tmp_path)(tokens)) <= 1e-5
