@@ -1,0 +1,1 @@
+"""Constructions on transformers: `Transformer -> Transformer`, by the names of coordinates."""

@@ -1,0 +1,121 @@
+"""Weights written by the names of coordinates: hidden units, heads and rows as small dictionaries.
+
+    Unit(reads={"x": 1, "off": "-B"}, writes={"y": -1}, bias=0)        relu(x − B·off) goes to −y
+
+A matrix row is a sum from left to right in the order of the coordinates, and a coordinate gets the sum of its units in the order in
+which the units are listed: both orders matter, since every step rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from glyptic.errors import FormatError, ModelError
+from glyptic.exact import FeedForward, Head
+from glyptic.numbers import AnyFormat, Codes, number
+
+Number = int | float | Fraction | str  # "B" and "-B" for the ends of the format, as in glyptic.numbers.encode
+Row = Mapping[str, Number]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One hidden unit: relu(Σ weight · coordinate + bias), added to coordinates with weights."""
+
+    reads: Row
+    writes: Row
+    bias: Number = 0
+
+
+def feed_forward(
+    format: AnyFormat, coordinates: Sequence[str], units: Sequence[Unit], bias: Row | None = None
+) -> FeedForward:
+    """A feed-forward from hidden units; `bias` is b_2, by coordinate.
+
+    >>> from glyptic.numbers import Fixed
+    >>> ff = feed_forward(Fixed(2), ["x", "y"], [Unit({"x": 1}, {"y": "B"}), Unit({"x": -1}, {"y": "-B"}, bias=1)])
+    >>> ff.w1.tolist(), ff.b1.tolist(), ff.w2.tolist()
+    ([[4, 0], [-4, 0]], [0, 4], [[0, 0], [15, -15]])
+    """
+    w1 = rows(format, coordinates, [unit.reads for unit in units], "w1")
+    b1 = np.array([_code(unit.bias, format, "b1") for unit in units], np.int64)
+    w2 = rows(format, coordinates, [unit.writes for unit in units], "w2").T.copy()
+    b2 = rows(format, coordinates, [bias or {}], "b2")[0]
+    return FeedForward(w1, b1, w2, b2)
+
+
+def head(
+    format: AnyFormat,
+    coordinates: Sequence[str],
+    query: Sequence[Row],
+    key: Sequence[Row],
+    value: Sequence[Row],
+    output: Sequence[Row],
+) -> Head:
+    """A head from rows of W_Q, W_K and W_V and, for each row of W_V, what W_O makes of it: {coordinate: weight}.
+
+    >>> from glyptic.numbers import Fixed
+    >>> h = head(Fixed(2), ["x", "y"], [{"x": 1}], [{"x": "B"}], value=[{"x": 1}], output=[{"y": 2}])
+    >>> h.key.tolist(), h.output.tolist()
+    ([[15, 0]], [[0], [8]])
+    """
+    if len(query) != len(key):
+        raise ModelError(f"a head with {len(query)} rows of query and {len(key)} of key; they must be as many.")
+    if len(value) != len(output):
+        raise ModelError(f"a head with {len(value)} rows of value and {len(output)} of output; they must be as many.")
+    w_q, w_k, w_v = (
+        rows(format, coordinates, of, part) for of, part in ((query, "query"), (key, "key"), (value, "value"))
+    )
+    return Head(w_q, w_k, w_v, rows(format, coordinates, output, "output").T.copy())
+
+
+def rows(format: AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part: str = "row") -> Codes:
+    """A matrix of codes from rows by name; columns that a row does not name are 0."""
+    place = {name: k for k, name in enumerate(coordinates)}
+    listed = list(of)
+    out = np.zeros((len(listed), len(place)), np.int64)
+    for i, row in enumerate(listed):
+        for name, weight in row.items():
+            if name not in place:
+                raise ModelError(f"{part}: no coordinate {name!r}; there are {', '.join(coordinates)}.")
+            out[i, place[name]] = _code(weight, format, f"{part}, {name}")
+    return out
+
+
+_KNOWN: dict[tuple[AnyFormat, Number], int] = {}
+
+
+def _code(weight: Number, format: AnyFormat, part: str) -> int:
+    if isinstance(weight, int) and weight == 0:
+        return 0
+    key = (format, weight)
+    if key not in _KNOWN:
+        try:
+            _KNOWN[key] = format.code(number(weight, format))
+        except FormatError as error:
+            raise FormatError(f"{part}: {error}") from None
+        if len(_KNOWN) > 1 << 14:
+            _KNOWN.clear()
+            return _code(weight, format, part)
+    return _KNOWN[key]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A format and a list of coordinates, to write several layers without repeating them."""
+
+    format: AnyFormat
+    coordinates: tuple[str, ...] = field(repr=False)
+
+    def feed_forward(self, units: Sequence[Unit], bias: Row | None = None) -> FeedForward:
+        return feed_forward(self.format, self.coordinates, units, bias)
+
+    def head(self, query: Sequence[Row], key: Sequence[Row], value: Sequence[Row], output: Sequence[Row]) -> Head:
+        return head(self.format, self.coordinates, query, key, value, output)
+
+    def rows(self, of: Iterable[Row]) -> Codes:
+        return rows(self.format, self.coordinates, of)

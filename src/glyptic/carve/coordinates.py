@@ -1,0 +1,177 @@
+"""The residual stream's coordinates: widen it, rename, permute and free coordinates, append layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from glyptic.errors import ModelError
+from glyptic.exact import FeedForward, Head, Layer, Transformer
+from glyptic.exact.transformer import map_codes
+from glyptic.numbers import Codes, Exact, encode
+
+
+def append(transformer: Transformer, *layers: Layer | FeedForward | Head, **changes: Any) -> Transformer:
+    """More layers at the end; a bare feed-forward or head becomes a layer of its own."""
+    return transformer.replace(layers=transformer.layers + tuple(map(as_layer, layers)), **changes)
+
+
+def as_layer(part: Layer | FeedForward | Head) -> Layer:
+    if isinstance(part, FeedForward):
+        return Layer((), part)
+    return Layer((part,)) if isinstance(part, Head) else part
+
+
+def fresh(coordinates: Sequence[str], name: str) -> str:
+    """The name itself if it is free, else name.2, name.3, …"""
+    taken, count, new = set(coordinates), 1, name
+    while new in taken:
+        count += 1
+        new = f"{name}.{count}"
+    return new
+
+
+def widen(
+    transformer: Transformer,
+    names: Iterable[str],
+    *,
+    first: bool = False,
+    positions: Mapping[str, Sequence[Any]] | None = None,
+) -> Transformer:
+    """New coordinates, 0 everywhere and never read or written: at the end, or `first`. Zero columns do not change a sum.
+
+    `positions` gives some of them a column of the position embedding, one number for each position.
+
+    >>> from glyptic.exact import random_transformer
+    >>> from glyptic.numbers import Fixed
+    >>> T = random_transformer(Fixed(4))
+    >>> wide = widen(T, ["flag"], positions={"flag": [1] + [0] * (T.max_length - 1)})
+    >>> wide.run("01", trace="embedding").residual["embedding"][0]["flag"]
+    Fraction(1, 1)
+    """
+    return transformer.replace(**widened(transformer, tuple(names), first, positions))
+
+
+def widened(
+    transformer: Transformer,
+    names: tuple[str, ...],
+    first: bool = False,
+    positions: Mapping[str, Sequence[Any]] | None = None,
+) -> dict[str, Any]:
+    """What `widen` changes, for those that change more at the same time (a Transformer checks its weights when it is made)."""
+    if transformer.options.norm != "none":
+        raise ModelError(
+            f"options.norm is {transformer.options.norm!r}: LayerNorm's mean goes over all coordinates, so new ones would "
+            "change every value; carve before adding norms, or use options.norm 'none'."
+        )
+    for name in names:
+        if name in transformer.coordinates:
+            raise ModelError(f"there is a coordinate {name!r} already; choose another name.")
+    more = len(names)
+    pad = (more, 0) if first else (0, more)
+    order = names + transformer.coordinates if first else transformer.coordinates + names
+    embedding = _padded(transformer.position_embedding, pad, columns=True)
+    for name, column in (positions or {}).items():
+        embedding[:, order.index(name)] = encode(column, transformer.format, f"position_embedding, {name}")
+    return {
+        "coordinates": order,
+        "token_embedding": _padded(transformer.token_embedding, pad, columns=True),
+        "position_embedding": embedding,
+        "layers": tuple(_widen_layer(layer, pad) for layer in transformer.layers),
+        "output": _padded(transformer.output, pad, columns=True),
+    }
+
+
+def _widen_layer(layer: Layer, pad: tuple[int, int]) -> Layer:
+    def head(of: Head) -> Head:
+        query, key, value = (_padded(m, pad, columns=True) for m in (of.query, of.key, of.value))
+        return Head(query, key, value, _padded(of.output, pad, columns=False))
+
+    ff = layer.feed_forward
+    if ff is not None:
+        b2 = _padded(ff.b2[:, None], pad, columns=False)[:, 0]
+        ff = FeedForward(_padded(ff.w1, pad, columns=True), ff.b1, _padded(ff.w2, pad, columns=False), b2)
+    return Layer(tuple(map(head, layer.heads)), ff)
+
+
+def _padded(codes: Codes, pad: tuple[int, int], columns: bool) -> Codes:
+    before, after = pad
+    m, k = codes.shape
+    if columns:
+        out = np.empty((m, before + k + after), np.int64)
+        out[:, :before] = out[:, before + k :] = 0
+        out[:, before : before + k] = codes
+    else:
+        out = np.empty((before + m + after, k), np.int64)
+        out[:before] = out[before + m :] = 0
+        out[before : before + m] = codes
+    return out
+
+
+def rename(transformer: Transformer, names: Mapping[str, str]) -> Transformer:
+    """Other names for some coordinates."""
+    for old in names:
+        transformer.coordinate(old)
+    return transformer.replace(coordinates=tuple(names.get(old, old) for old in transformer.coordinates))
+
+
+def permute(transformer: Transformer, order: Sequence[str], *, force: bool = False) -> Transformer:
+    """The coordinates in another order. Sums run in coordinate order and are not associative once rounded, so an order that
+    rearranges what some row reads is refused, unless forced.
+    """
+    if sorted(order) != sorted(transformer.coordinates):
+        raise ModelError(f"an order of {', '.join(transformer.coordinates)} must name each once; it is {', '.join(order)}.")
+    places = np.array([transformer.coordinate(name) for name in order])
+    if not force and not isinstance(transformer.format, Exact):
+        _check_sums_keep_order(transformer, places)
+    return _take_coordinates(transformer, places)
+
+
+def _check_sums_keep_order(transformer: Transformer, places: np.ndarray) -> None:
+    rank = np.argsort(places)  # the new place of each old coordinate
+    commute = 2 if transformer.options.products == "rounded" else 1  # [x + y] = [y + x]; fused rounds x before it adds y
+    for name, matrix in readers(transformer):
+        for i, row in enumerate(matrix):
+            new = rank[np.flatnonzero(row)]
+            if (np.diff(np.concatenate([np.sort(new[:commute]), new[commute:]])) < 0).any():
+                raise ModelError(
+                    f"{name}[{i}] adds up its coordinates in their order, which this permutation changes, and rounded sums "
+                    "depend on it; keep the order of what it reads, or pass force=True."
+                )
+
+
+def free(transformer: Transformer, names: Iterable[str]) -> Transformer:
+    """Without some coordinates; one that something reads is refused, and the reader named."""
+    chosen = [transformer.coordinate(name) for name in names]
+    for name, matrix in readers(transformer):
+        for k in chosen:
+            if matrix[:, k].any():
+                raise ModelError(f"coordinate {transformer.coordinates[k]!r} is read by {name}, so it is not free; ignore it first.")
+    return _take_coordinates(transformer, np.setdiff1d(np.arange(transformer.width), chosen))
+
+
+def readers(transformer: Transformer) -> list[tuple[str, Codes]]:
+    """Every matrix whose columns are coordinates, with its name."""
+    found = []
+    for l, layer in enumerate(transformer.layers):
+        for h, head in enumerate(layer.heads):
+            found += [(f"layers.{l}.heads.{h}.{part}", getattr(head, part)) for part in ("query", "key", "value")]
+        if layer.feed_forward is not None:
+            found.append((f"layers.{l}.feed_forward.w1", layer.feed_forward.w1))
+    return [*found, ("output", transformer.output)]
+
+
+def _take_coordinates(transformer: Transformer, places: np.ndarray) -> Transformer:
+    """Keep these coordinates, in this order."""
+    if transformer.options.norm != "none":
+        raise ModelError(f"options.norm is {transformer.options.norm!r}: LayerNorm adds up all coordinates in order; use 'none'.")
+
+    def taken(codes: Codes, name: str) -> Codes:
+        part = name.rsplit(".", 1)[-1]
+        if part in ("w2", "b2") or name.endswith(".output"):
+            return codes[places]
+        return codes if part == "b1" else codes[:, places]
+
+    return map_codes(transformer, taken, coordinates=tuple(transformer.coordinates[k] for k in places))
