@@ -1,0 +1,68 @@
+"""In-context linear regression: what a linear transformer learns, exactly, and trained models beside it.
+
+The theory needs numpy and scipy only:
+
+| module | its one idea |
+|---|---|
+| `problem` | the law of the prompts: Λ, N, Ψ, s² |
+| `lsa` | linear self-attention, and the weights that its prediction reads |
+| `loss` | the population loss, its gradient and Hessian, exact |
+| `optimum` | Γ, the global minimum and L*, in closed form |
+| `theorem`, `flow`, `reduced` | the start, gradient flow by (d+1)² equations, and by d + 2 |
+| `risk`, `labels` | the risk on any law of (x, y) in three parts, and laws to try it on |
+| `shifts`, `random_covariance` | one formula for every shift between training and test |
+| `depth` | L layers are L steps of preconditioned gradient descent |
+| `quartic`, `landscape` | critical points, spurious minima, where random starts end |
+| `figures`, `pictures` | tables, figures and their files; the four pictures of the theory |
+
+What trains or compares (`tasks`, `baselines`, `learners`, `training`, `comparison`, `diversity`, `sweeps`, `reproduce`, …) imports
+torch and scikit-learn, and is loaded only when its name is used.
+
+>>> from glyptic import icl
+>>> problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)
+>>> path = icl.reduced_flow(problem, icl.initial_blocks(problem, scale=0.1))
+>>> bool(path.excess()[-1] < 1e-12)                     # the flow reaches the closed-form minimum
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# A name that is also a module (icl.loss.loss, icl.risk.risk) is not lifted: importing the module would shadow it.
+_NAMES = {
+    "problem": ("Problem", "ProblemError", "spectrum"),
+    "lsa": ("Blocks", "linear_attention", "predict", "prompt"),
+    "loss": ("gradient", "hessian", "loss_and_gradient"),
+    "optimum": ("excess", "gamma", "minimum_loss", "optimal_blocks", "optimal_map"),
+    "theorem": ("AboveThreshold", "initial_blocks", "pl_constant", "pl_ratio", "threshold"),
+    "flow": ("Trajectory", "full_flow"),
+    "reduced": ("logistic", "reduced_flow"),
+    "risk": ("Moments", "Risk", "estimate_moments"),
+    "labels": ("LabelLaw", "standard_laws"),
+    "shifts": ("Shift", "shifted_risk", "standard_shifts"),
+    "random_covariance": ("RandomDiagonal", "optimal_map_over"),
+    "depth": ("preconditioned_gd", "sparse_lsa"),
+    "quartic": ("Quartic",),
+    "landscape": ("basins", "classify", "critical_points", "rank_one_point"),
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a module of this room, or the module that a public name lives in, at its first use."""
+    if name in _HOME:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_NAMES]
