@@ -1,0 +1,34 @@
+"""Claims and what decides them: enumeration, solvers, the smallest counterexample, certificates, least precision.
+
+    expressions, claims   what is claimed, written in Python; `evaluation` gives it a value over any arithmetic
+    answers               Proved, Refuted, Vacuous, Unknown
+    check, theorems       deciding a claim; the common ones by name
+    trie, settings        all inputs, prefixes shared; what names stand for
+    units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
+    languages             automata, regular expressions, Tomita's languages
+"""
+
+from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.check import check
+from glyptic.prove.claims import Block, Claim, Inputs, Values, block, inputs
+from glyptic.prove.expressions import (
+    LEAST,
+    TRUE,
+    B,
+    ClaimError,
+    accepted,
+    after,
+    answer,
+    at,
+    before,
+    defined,
+    exp,
+    holds,
+    logit,
+    relu,
+    root,
+    token,
+    variables,
+)
+from glyptic.prove.languages import Automaton, regular, tomita
+from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention

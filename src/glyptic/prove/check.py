@@ -1,0 +1,83 @@
+"""`check`: a claim goes to the method that can decide it, and comes back as a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from glyptic.errors import InputError
+from glyptic.exact import Transformer
+from glyptic.exact.running import Engine
+from glyptic.numbers import AnyFormat, Exact, parse_format
+from glyptic.prove.answers import Verdict
+from glyptic.prove.claims import Claim, Inputs, Values
+from glyptic.prove.enumeration import Means, enumerate_claim
+from glyptic.prove.expressions import ClaimError
+from glyptic.prove.units import count_values
+
+Method = Literal["auto", "enumerate", "smt"]
+ENUMERATED = 1 << 24  # combinations of values that `auto` still enumerates
+
+
+def check(
+    claim: Claim,
+    format: AnyFormat | str | None = None,
+    *,
+    method: Method = "auto",
+    seconds: float | None = None,
+    megabytes: int | None = None,
+    engine: Engine = "auto",
+    backend: str = "loky",
+    workers: int | None = None,
+    journal: str | Path | None = None,
+    count_all: bool = False,
+    progress: bool = True,
+) -> Verdict:
+    """Decide a claim, in its own format or another.
+
+    `auto` enumerates inputs, and values up to 2^24 combinations; beyond that values go to the solvers. An enumeration interrupted
+    with a `journal` goes on from there when it is started again.
+
+    >>> from glyptic.numbers import Fixed
+    >>> from glyptic.prove import B, Claim, Values, variables
+    >>> x, y = variables("x y")
+    >>> print(check(Claim(Values("x"), x + B + B - B == 0), Fixed(3)))
+    Proved: for all x in fixed:3: [[[x + B] + B] − B] = 0
+      over all 127 values of x in fixed:3
+      by enumeration: 127 inputs run
+    >>> print(check(Claim(Values("x y"), x + (y - x) == y), Fixed(2), count_all=True))
+    Refuted: for all x, y in fixed:2: [x + [y − x]] = y
+      over all 961 values of x, y in fixed:2
+      smallest counterexample: x = 1/4, y = -∞: [x + [y − x]] is -7/2
+      240 of 961 fail
+    """
+    claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
+    if method not in ("auto", "enumerate", "smt"):
+        raise InputError(f"method {method!r} is not one of auto, enumerate, smt.")
+    if method == "smt" or (method == "auto" and _too_many(claim)):
+        from glyptic.prove import smt
+
+        return smt.check(claim, claim.subject.format, seconds=seconds, megabytes=megabytes)
+    path = None if journal is None else Path(journal)
+    return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
+
+
+def _too_many(claim: Claim) -> bool:
+    subject = claim.subject
+    return not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
+
+
+def in_format(claim: Claim, format: AnyFormat | None) -> Claim:
+    """A claim read in a format: variables range over it, and transformers are rounded to it."""
+    subject: Any = claim.subject
+    if format is None:
+        if subject.format is None:
+            raise ClaimError("the claim is about values of a format that is not said: check(claim, format=Fixed(4)).")
+        return claim
+    if str(format) == str(subject.format):
+        return claim
+    if isinstance(subject, Values):
+        return replace(claim, subject=Values(subject.names, format))
+    converted: dict[str, Transformer] = {name: t.in_format(format) for name, t in subject.transformers.items()}
+    return replace(claim, subject=replace(subject, transformers=converted))

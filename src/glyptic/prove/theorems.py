@@ -1,0 +1,88 @@
+"""The questions that are asked most, each one line: the same answers, a language, always decided, never 0/0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from glyptic.exact import Transformer
+from glyptic.prove.answers import Verdict
+from glyptic.prove.check import check
+from glyptic.prove.claims import Claim, inputs
+from glyptic.prove.expressions import ClaimError, Condition, Defined, accepted, answer, holds
+from glyptic.prove.languages import Automaton
+
+Steps = int | Callable[[int], int]
+
+
+def equivalent(
+    a: Transformer, b: Transformer, max_length: int, *, min_length: int = 1, steps: Steps = 1, **means: Any
+) -> Verdict:
+    """Whether two transformers give the same answer to every input up to a length; TIE and 0/0 count as answers.
+
+    With several steps of chain of thought, every step's answer is compared.
+    """
+    return check(equivalence(a, b, max_length, min_length=min_length, steps=steps), **means)
+
+
+def equivalence(
+    a: Transformer, b: Transformer, max_length: int, *, min_length: int = 1, steps: Steps = 1
+) -> Claim:
+    """The claim behind `equivalent`."""
+    subject = inputs(a, b, max_length=max_length, min_length=min_length, steps=steps)
+    same: Condition = answer("a") == answer("b")
+    for step in range(min(subject.steps) - 1):
+        same = same & (answer("a", step) == answer("b", step))
+    return Claim(subject, same, name="equivalent")
+
+
+def language(
+    transformer: Transformer,
+    of: Automaton | Callable[[Any], bool],
+    max_length: int | None = None,
+    *,
+    yes: str = "YES",
+    no: str = "NO",
+    min_length: int = 1,
+    steps: Steps = 1,
+    **means: Any,
+) -> Verdict:
+    """Whether a decider answers yes exactly on a language, given by an automaton or a predicate, and no elsewhere."""
+    return check(recognition(transformer, of, max_length, yes=yes, no=no, min_length=min_length, steps=steps), **means)
+
+
+def recognition(
+    transformer: Transformer,
+    of: Automaton | Callable[[Any], bool],
+    max_length: int | None = None,
+    *,
+    yes: str = "YES",
+    no: str = "NO",
+    min_length: int = 1,
+    steps: Steps = 1,
+) -> Claim:
+    """The claim behind `language`."""
+    for word in (yes, no):
+        if word not in transformer.answers:
+            shown = ", ".join(transformer.answers)
+            raise ClaimError(f"the transformer never answers {word!r}; its answers are {shown}: say yes= and no=.")
+    longest = transformer.max_length if max_length is None else max_length
+    subject = inputs(transformer, max_length=longest, min_length=min_length, steps=steps)
+    inside = accepted(of) if isinstance(of, Automaton) else holds(of)
+    return Claim(subject, (inside >> (answer() == yes)) & (~inside >> (answer() == no)), name="language")
+
+
+def decisive(
+    transformer: Transformer, max_length: int | None = None, *, steps: Steps = 1, **means: Any
+) -> Verdict:
+    """Whether every input gets an answer: no tie, no 0/0."""
+    longest = transformer.max_length if max_length is None else max_length
+    ensures = (answer() != "TIE") & (answer() != "UNDEFINED")
+    return check(Claim(inputs(transformer, max_length=longest, steps=steps), ensures, name="decisive"), **means)
+
+
+def never_zero_attention(transformer: Transformer, max_length: int | None = None, **means: Any) -> Verdict:
+    """Whether no query of any head, at any input, has all its exps rounded to 0."""
+    longest = transformer.max_length if max_length is None else max_length
+    claim = Claim(inputs(transformer, max_length=longest), Defined(attention=True), name="never zero attention")
+    return check(claim, **means)
