@@ -1,0 +1,110 @@
+"""Built-in deciders, to play with and to test on: each `name(format, …) -> Transformer`, right on every input up to its length.
+
+    tokens      contains, first_equals_last, palindromes
+    counting    majority, modular, parity
+    brackets    balanced brackets, of several kinds, up to a depth
+    parts       what they are made of: look-up, total, position codes
+
+>>> from glyptic.numbers import Fixed
+>>> by_name("parity:8", Fixed(4)).answer("0111")
+'YES'
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from glyptic.carve.examples.brackets import brackets
+from glyptic.carve.examples.counting import majority, modular, parity
+from glyptic.carve.examples.parts import whole_numbers
+from glyptic.carve.examples.tokens import contains, first_equals_last, palindromes
+from glyptic.errors import InputError, ModelError
+from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.numbers import AnyFormat
+
+
+def random(format: AnyFormat, seed: int = 0, layers: int = 2, max_length: int = 12) -> Transformer:
+    """A random transformer by seed; it decides nothing in particular, and need not be decisive.
+
+    >>> from glyptic.numbers import Fixed
+    >>> random(Fixed(4), seed=7).same_as(random(Fixed(4), seed=7))
+    True
+    """
+    if min(seed, layers) < 0 or max_length < 1:
+        raise InputError(f"random: seed {seed}, layers {layers}, max_length {max_length}; none may be negative, nor the length 0.")
+    made = random_transformer(format, seed, Sizes(layers=layers, max_length=max_length))
+    return made.replace(name=f"random:{seed},{layers},{max_length}")
+
+
+EXAMPLES: dict[str, Callable[..., Transformer]] = {
+    "contains": contains,
+    "first-equals-last": first_equals_last,
+    "majority": majority,
+    "parity": parity,
+    "brackets": brackets,
+    "palindromes": palindromes,
+    "modular": modular,
+    "random": random,
+}
+
+
+def by_name(text: str, format: AnyFormat) -> Transformer:
+    """A decider from its name and parameters, in order or by name: `parity:8`, `contains:101,16`, `modular:5,residue=2`."""
+    name, _, rest = text.partition(":")
+    if name not in EXAMPLES:
+        raise ModelError(f"no built-in decider {name!r}; there are {', '.join(EXAMPLES)}.")
+    return EXAMPLES[name](format, **_parameters(name, rest))
+
+
+def usage(name: str) -> str:
+    """How a decider's name is written, with its parameters' defaults.
+
+    >>> usage("modular")
+    'modular:modulus=3,residue=0,max_length=12,letter=1,vocabulary=01'
+    """
+    given = ",".join(f"{p.name}={p.default}" for p in _signature(name))
+    return f"{name}:{given}"
+
+
+def _signature(name: str) -> list[inspect.Parameter]:
+    return list(inspect.signature(EXAMPLES[name], eval_str=False).parameters.values())[1:]
+
+
+def _parameters(name: str, text: str) -> dict[str, Any]:
+    known = _signature(name)
+    found: dict[str, Any] = {}
+    for place, item in enumerate(text.split(",") if text else []):
+        key, equals, value = item.partition("=")
+        if not equals:
+            key, value = known[place].name if place < len(known) else "", item
+        parameter = next((p for p in known if p.name == key), None)
+        if parameter is None or key in found:
+            raise ModelError(f"{name}: {item!r} is not one of its parameters, or comes twice; write {usage(name)}.")
+        found[key] = _converted(name, parameter, value)
+    return found
+
+
+def _converted(name: str, parameter: inspect.Parameter, value: str) -> int | str:
+    if isinstance(parameter.default, str):
+        return value
+    if not (value.isascii() and value.isdigit()) or len(value) > 9:
+        raise ModelError(f"{name}: {parameter.name} must be a whole number, and it is {value!r}.")
+    return int(value)
+
+
+__all__ = [
+    "EXAMPLES",
+    "brackets",
+    "by_name",
+    "contains",
+    "first_equals_last",
+    "majority",
+    "modular",
+    "palindromes",
+    "parity",
+    "random",
+    "usage",
+    "whole_numbers",
+]

@@ -1,0 +1,127 @@
+"""Deciders that count: majority, counting modulo m, parity. The first two count and compare; parity never holds a number above 1."""
+
+from __future__ import annotations
+
+from glyptic.carve.building import Draft, Row, Unit
+from glyptic.carve.examples.parts import (
+    NO,
+    ONE,
+    YES,
+    assemble,
+    at_least,
+    bits_for,
+    check_vocabulary,
+    clear,
+    code,
+    digits,
+    exactly,
+    look_up,
+    move,
+    needs,
+    total,
+)
+from glyptic.errors import InputError
+from glyptic.exact import Layer, Transformer
+from glyptic.numbers import AnyFormat
+
+
+def majority(format: AnyFormat, max_length: int = 12, letter: str = "1", vocabulary: str = "01") -> Transformer:
+    """Whether more than half of the tokens are a letter; one layer.
+
+    Each such token counts +1, each other −1; the total decides. In any format with the whole numbers to max_length.
+
+    >>> from glyptic.numbers import Fixed
+    >>> T = majority(Fixed(4))
+    >>> T.answer("01101"), T.answer("0110")
+    ('YES', 'NO')
+    """
+    needs("majority", format, max_length, counts_to=max_length)
+    check_vocabulary("majority", vocabulary, letter)
+    draft = Draft(format, (ONE, "vote", "lead", NO, YES))
+    layers = [
+        Layer((total(draft, {"lead": {"vote": 1}}),), draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1}))
+    ]
+    tokens: dict[str, Row] = {a: {"vote": 1 if a == letter else -1} for a in vocabulary}
+    return assemble(f"majority:{max_length}", draft, tokens, [{}] * max_length, layers)
+
+
+def modular(
+    format: AnyFormat,
+    modulus: int = 3,
+    residue: int = 0,
+    max_length: int = 12,
+    letter: str = "1",
+    vocabulary: str = "01",
+) -> Transformer:
+    """Whether the number of a letter's occurrences is a residue modulo m; 1 + ⌊log2(max_length / m)⌋ + 1 layers.
+
+    Long division: the first layer counts, and each layer asks whether what is left reaches m·2^t, which the next one takes
+    away. In any format with the whole numbers to max_length and to residue + 1.
+
+    >>> from glyptic.numbers import Fixed
+    >>> T = modular(Fixed(4), modulus=3, residue=2)
+    >>> T.answer("0110111"), T.answer("0111")
+    ('YES', 'NO')
+    """
+    check_vocabulary("modular", vocabulary, letter)
+    if modulus < 1 or not 0 <= residue < modulus:
+        raise InputError(f"modular: residue {residue} modulo {modulus}; it must be one of 0, …, {max(modulus, 1) - 1}.")
+    needs("modular", format, max_length, counts_to=max(max_length, residue + 1))
+    multiples = [modulus << t for t in range(max_length.bit_length()) if modulus << t <= max_length][::-1]
+    reaches = [f"reaches.{multiple}" for multiple in multiples]
+    draft = Draft(format, (ONE, "is_letter", "left", *reaches, NO, YES))
+
+    layers = []
+    left: dict[str, int] = {"left": 1}  # what is left of the count, as a row: the last subtraction is still to be done
+    taken: list[Unit] = []
+    for multiple, name in zip(multiples, reaches, strict=True):
+        heads = () if layers else (total(draft, {"left": {"is_letter": 1}}),)
+        layers.append(Layer(heads, draft.feed_forward([*at_least(multiple, left, {name: 1}), *taken])))
+        left, taken = {"left": 1, name: -multiple}, [Unit({name: 1}, {"left": -multiple})]
+    heads = () if layers else (total(draft, {"left": {"is_letter": 1}}),)
+    layers.append(Layer(heads, draft.feed_forward([*exactly(residue, left, {NO: -1, YES: 1}), *taken], {NO: 1})))
+    tokens: dict[str, Row] = {a: {"is_letter": int(a == letter)} for a in vocabulary}
+    return assemble(f"modular:{modulus},{residue},{max_length}", draft, tokens, [{}] * max_length, layers)
+
+
+def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabulary: str = "01") -> Transformer:
+    """Whether a letter occurs an odd number of times; ⌈log2 max_length⌉ layers.
+
+    Pointer jumping: each position knows the parity of a stretch that ends at it and points at the position before the stretch;
+    a layer looks that one up, adds its parity and takes over its pointer, so stretches double. Nothing is ever larger than 1, so
+    any format with [exp(−B)] = 0 and the whole numbers to 2 will do, at any length.
+
+    >>> from glyptic.numbers import Fixed
+    >>> T = parity(Fixed(2), max_length=8)
+    >>> T.answer("01101"), T.answer("0110")
+    ('YES', 'NO')
+    """
+    needs("parity", format, max_length, looks_up=True)
+    check_vocabulary("parity", vocabulary, letter)
+    width = bits_for(max_length)
+    here, pointer, further = (digits(name, width) for name in ("here", "pointer", "further"))
+    draft = Draft(format, (ONE, *here, *pointer, *further, "odd", "complete", "theirs_odd", "theirs_complete", NO, YES))
+    fetched = dict(zip(further, pointer, strict=True)) | {"theirs_odd": "odd", "theirs_complete": "complete"}
+
+    def jump(last: bool) -> Layer:
+        """odd ← odd xor theirs, unless the stretch is complete; the pointer moves on; a stretch joined to a complete one is complete."""
+        answer = {NO: -1, YES: 1} if last else {}
+        opposite = {NO: 1, YES: -1} if last else {}
+        units = [
+            Unit({"theirs_odd": 1, "odd": -1, "complete": -1}, {"odd": 1, **answer}),
+            Unit({ONE: -1, "theirs_odd": 1, "odd": 1, "complete": -1}, {"odd": -1, **opposite}),
+            Unit({"theirs_complete": 1, "complete": -1}, {"complete": 1}),
+            *clear("theirs_odd", "theirs_complete"),
+        ]
+        if last:
+            units.insert(0, Unit({"odd": 1}, answer))
+        for new, old in zip(further, pointer, strict=True):
+            units += move(new, old)
+        bias: Row = {NO: 1} if last else {}
+        return Layer((look_up(draft, pointer, here, fetched),), draft.feed_forward(units, bias))
+
+    positions: list[Row] = [
+        {**code(i, here), **code(max(i - 1, 0), pointer), "complete": int(i == 0)} for i in range(max_length)
+    ]
+    tokens: dict[str, Row] = {a: {"odd": int(a == letter)} for a in vocabulary}
+    return assemble(f"parity:{max_length}", draft, tokens, positions, [jump(l == width - 1) for l in range(width)])

@@ -1,0 +1,136 @@
+"""What the built-in deciders are made of: position codes, two kinds of attention that are exact in finite precision, answers.
+
+*Look-up.* With q = (c_1, 1, c_2, 1, …) and k = B·(c'_1, −1, c'_2, −1, …), codes of ±1, a running score of 0 stays 0 where the codes agree
+and is −B from the first disagreement on. Wherever [exp(−B)] = 0, softmax is then one-hot and the value arrives unrounded.
+
+*Total.* Equal scores of 0 give weights [1/n], and n·[1/n] is seldom 1. Equal scores of B saturate: [exp B] = B, B + B = B, [B/B] = 1. So
+every weight is 1, and attention adds up the values of all visible positions, in any format that saturates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from glyptic.carve.building import Draft, Row, Unit
+from glyptic.errors import FormatError, InputError
+from glyptic.exact import Head, Layer, Transformer
+from glyptic.numbers import AnyFormat, Exact, exp_rounded
+
+ONE, NO, YES = "one", "no", "yes"
+
+
+def bits_for(count: int) -> int:
+    """How many binary digits tell `count` things apart; at least one."""
+    return max(1, (count - 1).bit_length())
+
+
+def digits(prefix: str, count: int) -> list[str]:
+    """The names of a code's coordinates."""
+    return [f"{prefix}.{b}" for b in range(count)]
+
+
+def code(value: int, names: Sequence[str]) -> Row:
+    """A number as ±1 in the coordinates of a code, the lowest digit first."""
+    return {name: 1 if value >> b & 1 else -1 for b, name in enumerate(names)}
+
+
+def look_up(draft: Draft, wanted: Sequence[str], own: Sequence[str], fetched: Mapping[str, str]) -> Head:
+    """At each position, from the one whose code `own` is this one's `wanted`: coordinates into others, {to: from}."""
+    query: list[Row] = []
+    key: list[Row] = []
+    for mine, theirs in zip(wanted, own, strict=True):
+        query += [{mine: 1}, {ONE: 1}]
+        key += [{theirs: "B"}, {ONE: "-B"}]
+    return draft.head(query, key, [{source: 1} for source in fetched.values()], [{target: 1} for target in fetched])
+
+
+def total(draft: Draft, summed: Mapping[str, Row]) -> Head:
+    """At each position, the sum of a row over all positions up to it: {to: row}. Every score is B, so every weight is 1."""
+    return draft.head([{ONE: "B"}], [{ONE: 1}], list(summed.values()), [{target: 1} for target in summed])
+
+
+def both(first: str, second: str, writes: Row) -> Unit:
+    """1 where two coordinates in {0, 1} are 1."""
+    return Unit({ONE: -1, first: 1, second: 1}, writes)
+
+
+def at_least(threshold: int, row: Mapping[str, int], writes: Mapping[str, int]) -> list[Unit]:
+    """1 where a whole number, given as a row, reaches the threshold: relu(x − k + 1) − relu(x − k)."""
+    negative = {name: -weight for name, weight in writes.items()}
+    return [Unit(row, writes, 1 - threshold), Unit(row, negative, -threshold)]
+
+
+def exactly(value: int, row: Mapping[str, int], writes: Mapping[str, int]) -> list[Unit]:
+    """1 where a whole number is the value: it reaches it, and not the next."""
+    negative = {name: -weight for name, weight in writes.items()}
+    return at_least(value, row, writes) + at_least(value + 1, row, negative)
+
+
+def clear(*names: str) -> list[Unit]:
+    """x −= x, of either sign."""
+    return [unit for name in names for unit in (Unit({name: 1}, {name: -1}), Unit({name: -1}, {name: 1}))]
+
+
+def move(source: str, target: str) -> list[Unit]:
+    """target ← source, then source ← 0; both in {−1, 0, 1}, so that target + (source − target) is exact."""
+    return [
+        *clear(target),
+        Unit({source: 1}, {target: 1, source: -1}),
+        Unit({source: -1}, {target: -1, source: 1}),
+    ]
+
+
+def assemble(
+    name: str, draft: Draft, tokens: Mapping[str, Row], positions: Sequence[Row], layers: Sequence[Layer]
+) -> Transformer:
+    """A decider whose answer is in `no` and `yes`: one of them positive, the other not. Its logits are (B, −B) or (−B, B)."""
+    return Transformer(
+        draft.format,
+        tuple(tokens),
+        draft.coordinates,
+        draft.rows(tokens.values()),
+        draft.rows({ONE: 1, **row} for row in positions),
+        tuple(layers),
+        draft.rows([{NO: "B", YES: "-B"}, {NO: "-B", YES: "B"}]),
+        ("NO", "YES"),
+        name=name,
+    )
+
+
+# What a decider asks of its format and its length ----------------------------------------------------------------------
+
+
+def whole_numbers(format: AnyFormat) -> int:
+    """The largest N such that 0, 1, …, N are all values.
+
+    >>> from glyptic.numbers import Fixed, Float
+    >>> whole_numbers(Fixed(4)), whole_numbers(Float(5, 2)), whole_numbers(Float(2, 1))
+    (15, 16, 3)
+    """
+    if isinstance(format, Exact):
+        raise FormatError("exact has no largest value B, which the built-in deciders saturate at; choose fixed:8.")
+    if format.value(1) > 1 or format.max < 1:
+        return 0
+    return min(int(format.max), 1 << format.precision)
+
+
+def needs(name: str, format: AnyFormat, max_length: int, *, counts_to: int = 2, looks_up: bool = False) -> None:
+    """Refuse a format in which the decider would be wrong, and a length that is none."""
+    if max_length < 1:
+        raise InputError(f"{name}: max_length is {max_length}; it must be at least 1.")
+    if whole_numbers(format) < counts_to:
+        raise FormatError(
+            f"{name} of inputs up to {max_length} counts to {counts_to}, and {format} has the whole numbers only up to "
+            f"{whole_numbers(format)}; choose a wider format or a smaller max_length."
+        )
+    if looks_up and exp_rounded(-format.max, format) != 0:
+        raise FormatError(f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format.")
+
+
+def check_vocabulary(name: str, vocabulary: str, *letters: str) -> None:
+    """Single, different characters, and the decider's own letters among them."""
+    if not vocabulary or len(set(vocabulary)) < len(vocabulary):
+        raise InputError(f"{name}: the vocabulary {vocabulary!r} must be one or more different characters.")
+    for letter in letters:
+        if letter not in vocabulary:
+            raise InputError(f"{name}: {letter!r} is not in the vocabulary {vocabulary!r}.")

@@ -1,0 +1,145 @@
+"""What the notes' proofs say of numbers, counted over all values of a format.
+
+Every count goes through the engine that runs transformers: the values are put into a residual stream, (coordinates, positions,
+batch), and pushed through layers or through the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from glyptic.exact.forward import State, forward
+from glyptic.exact.running import TIED, decide, prepared_for
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.undefined import Undefined
+from glyptic.numbers import Codes, Format, encode
+
+
+def carrier(format: Format, width: int, length: int = 1, name: str = "carrier") -> Transformer:
+    """A transformer without layers, NO in the first coordinate and YES in the second: the bench on which layers are tried."""
+    names = [f"h{k + 1}" for k in range(width)]
+    output = np.eye(2, width)
+    return Transformer.of(format, "x", names, np.zeros((1, width)), output, ["NO", "YES"], max_length=length, name=name)
+
+
+def push(transformer: Transformer, residual: Codes) -> tuple[Codes, dict[int, Undefined]]:
+    """Codes (d, n, batch) through all layers: what they become, and who met 0/0."""
+    failures: dict[int, Undefined] = {}
+
+    def complain(error_at: Callable[[int], Undefined], where: np.ndarray) -> None:
+        for position, item in np.argwhere(where):
+            failures.setdefault(int(item), error_at(int(position)))
+
+    prepared = prepared_for(transformer)
+    out, _ = forward(prepared, prepared.arithmetic.values(residual), State(), _ignore, complain)
+    return prepared.arithmetic.codes(out), failures
+
+
+def answers(transformer: Transformer, last: Codes) -> np.ndarray:
+    """The answer for each last residual vector, codes (d, batch): its number, TIED, or −2 for 0/0."""
+    undefined = np.zeros(last.shape[1], bool)
+
+    def complain(_: Any, where: np.ndarray) -> None:
+        undefined[:] |= where[0]
+
+    prepared = prepared_for(transformer)
+    values = prepared.arithmetic.values(last[:, None, :])
+    _, _, numbers = decide(prepared, values, 0, _ignore, complain)
+    return np.where(undefined, -2, numbers)
+
+
+def _ignore(name: str, array: Any) -> None:
+    pass
+
+
+def all_codes(format: Format) -> Codes:
+    """Every value of a format, ascending."""
+    return np.arange(format.min_code, format.max_code + 1)
+
+
+def rising_pairs(format: Format) -> Codes:
+    """All pairs T_NO < T_SI, as (2, pairs)."""
+    low, high = np.triu_indices(format.size, 1)
+    return all_codes(format)[np.stack([low, high])]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What softmax says of the pairs with T_SI > T_NO, where the notes read YES."""
+
+    pairs: int
+    ties: int
+    undefined: int
+    reversed: int
+    first_tie: tuple[Fraction, Fraction] | None  # the smallest in absolute value
+
+
+def larger_means_yes(format: Format) -> Verdicts:
+    """How often T_SI > T_NO is not answered YES, over all pairs of values."""
+    pairs = rising_pairs(format)
+    said = answers(carrier(format, 2), pairs)
+    tied = pairs[:, said == TIED]
+    first = None
+    if tied.size:
+        best = np.lexsort((np.abs(tied[0]), np.abs(tied).max(axis=0)))[0]
+        first = (format.value(int(tied[0, best])), format.value(int(tied[1, best])))
+    return Verdicts(pairs.shape[1], tied.shape[1], int((said == -2).sum()), int((said == 0).sum()), first)
+
+
+def softmax_of_one_and_b(format: Format) -> tuple[Fraction, Fraction]:
+    """softmax(1, B), which the notes read as YES."""
+    prepared = prepared_for(carrier(format, 2))
+    last = prepared.arithmetic.values(encode([1, "B"], format)[:, None, None])
+    _, probabilities, _ = decide(prepared, last, 0, _ignore, lambda *_: None)
+    assert probabilities is not None
+    no, yes = (format.value(int(code)) for code in probabilities[0])
+    return no, yes
+
+
+@dataclass(frozen=True)
+class Amplification:
+    """How many products by B take every positive value to B."""
+
+    products: int | None  # None: some value never gets there
+    after_two: int  # positive values that two products do not take to B
+    positive: int
+    smallest: Fraction | None  # the smallest of them
+    below_one: int  # positive values x with x < 1/B, which the notes exclude
+
+
+def amplification(format: Format) -> Amplification:
+    """x·B, (x·B)·B, … for every positive x."""
+    positive = [format.value(code) for code in range(1, format.max_code + 1)]
+    short = [x for x in positive if format.round(format.round(x * format.max) * format.max) != format.max]
+    counts = [_products_to_largest(format, x) for x in positive]
+    most = None if None in counts else max(count for count in counts if count is not None)
+    below = sum(x * format.max < 1 for x in positive)
+    return Amplification(most, len(short), len(positive), min(short, default=None), below)
+
+
+def _products_to_largest(format: Format, x: Fraction) -> int | None:
+    count = 0
+    while x != format.max:
+        after = format.round(x * format.max)
+        if after == x:
+            return None
+        x, count = after, count + 1
+    return count
+
+
+def not_zeroed(format: Format) -> list[Fraction]:
+    """The values x for which ((x + B) + B) − B is not 0."""
+    b, rounded = format.max, format.round
+    return [x for x in format.values() if rounded(rounded(rounded(x + b) + b) - b) != 0]
+
+
+def not_overwritten(format: Format) -> tuple[int, int]:
+    """For how many pairs (h, t) h + (t − h) is not t, and how many pairs there are."""
+    values, rounded = list(format.values()), format.round
+    wrong = sum(rounded(h + rounded(t - h)) != t for h in values for t in values)
+    return wrong, len(values) ** 2
