@@ -2,8 +2,8 @@
 
     Unit(reads={"x": 1, "off": "-B"}, writes={"y": -1}, bias=0)        relu(x − B·off) goes to −y
 
-A matrix row is a sum from left to right in the order of the coordinates, and a coordinate gets the sum of its units in the order in
-which the units are listed: both orders matter, since every step rounds.
+A matrix row is a sum from left to right in the order of the coordinates, and a coordinate gets the sum of its units in the
+order in which the units are listed: both orders matter, since every step rounds.
 """
 
 from __future__ import annotations
@@ -46,6 +46,28 @@ def feed_forward(
     w2 = rows(format, coordinates, [unit.writes for unit in units], "w2").T.copy()
     b2 = rows(format, coordinates, [bias or {}], "b2")[0]
     return FeedForward(w1, b1, w2, b2)
+
+
+def carry(source: str, writes: Row, off: str = "") -> list[Unit]:
+    """Two units, x⁺ = relu(x) and x⁻ = relu(−x), that add weight · x to coordinates: one of them is 0, so nothing is rounded.
+
+    `off` names a coordinate that is 1 where the units must do nothing: relu(±x − B) is 0 for every x.
+    """
+    gate: Row = {off: "-B"} if off else {}
+    opposite = {name: negated(weight) for name, weight in writes.items()}
+    return [Unit({source: 1, **gate}, writes), Unit({source: -1, **gate}, opposite)]
+
+
+def clear(names: Iterable[str], off: str = "") -> list[Unit]:
+    """Units that make coordinates 0: x − x⁺ + x⁻ = [x − x]."""
+    return [unit for name in names for unit in carry(name, {name: -1}, off)]
+
+
+def negated(weight: Number) -> Number:
+    """−weight, of a number as people write it."""
+    if isinstance(weight, str):
+        return weight.strip()[1:] if weight.strip()[:1] in ("-", "−") else "-" + weight.strip().lstrip("+")
+    return -weight
 
 
 def head(

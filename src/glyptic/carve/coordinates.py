@@ -13,15 +13,29 @@ from glyptic.exact.transformer import map_codes
 from glyptic.numbers import Codes, Exact, encode
 
 
-def append(transformer: Transformer, *layers: Layer | FeedForward | Head, **changes: Any) -> Transformer:
-    """More layers at the end; a bare feed-forward or head becomes a layer of its own."""
-    return transformer.replace(layers=transformer.layers + tuple(map(as_layer, layers)), **changes)
+def append(
+    transformer: Transformer, *layers: Layer | FeedForward | Head, place: int | None = None, **changes: Any
+) -> Transformer:
+    """More layers, at the end or before layer `place`; a bare feed-forward or head becomes a layer of its own."""
+    old, at = transformer.layers, len(transformer.layers) if place is None else place
+    if not 0 <= at <= len(old):
+        raise ModelError(f"place {at} is not one between layers; there are {len(old)}, so 0 to {len(old)}.")
+    return transformer.replace(layers=(*old[:at], *map(as_layer, layers), *old[at:]), **changes)
 
 
 def as_layer(part: Layer | FeedForward | Head) -> Layer:
     if isinstance(part, FeedForward):
         return Layer((), part)
     return Layer((part,)) if isinstance(part, Head) else part
+
+
+def refuse_norms(transformer: Transformer) -> None:
+    """LayerNorm takes its mean over all coordinates, and layers read what it made of them: no construction holds there."""
+    if transformer.options.norm != "none" or transformer.final_norm is not None:
+        raise ModelError(
+            f"options.norm is {transformer.options.norm!r}: LayerNorm goes over all coordinates in order, so none can be "
+            "added, moved or read exactly; carve transformers whose options.norm is 'none'."
+        )
 
 
 def fresh(coordinates: Sequence[str], name: str) -> str:
@@ -40,13 +54,13 @@ def widen(
     first: bool = False,
     positions: Mapping[str, Sequence[Any]] | None = None,
 ) -> Transformer:
-    """New coordinates, 0 everywhere and never read or written: at the end, or `first`. Zero columns do not change a sum.
+    """New coordinates, 0 everywhere, not read, not written: at the end, or `first`. Zero columns do not change a sum.
 
     `positions` gives some of them a column of the position embedding, one number for each position.
 
-    >>> from glyptic.exact import random_transformer
+    >>> from glyptic.exact import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
-    >>> T = random_transformer(Fixed(4))
+    >>> T = random_transformer(Fixed(4), sizes=Sizes(layers=0))
     >>> wide = widen(T, ["flag"], positions={"flag": [1] + [0] * (T.max_length - 1)})
     >>> wide.run("01", trace="embedding").residual["embedding"][0]["flag"]
     Fraction(1, 1)
@@ -60,12 +74,8 @@ def widened(
     first: bool = False,
     positions: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
-    """What `widen` changes, for those that change more at the same time (a Transformer checks its weights when it is made)."""
-    if transformer.options.norm != "none":
-        raise ModelError(
-            f"options.norm is {transformer.options.norm!r}: LayerNorm's mean goes over all coordinates, so new ones would "
-            "change every value; carve before adding norms, or use options.norm 'none'."
-        )
+    """What `widen` changes, for those that change more at once (a Transformer checks all its weights when it is made)."""
+    refuse_norms(transformer)
     for name in names:
         if name in transformer.coordinates:
             raise ModelError(f"there is a coordinate {name!r} already; choose another name.")
@@ -118,11 +128,12 @@ def rename(transformer: Transformer, names: Mapping[str, str]) -> Transformer:
 
 
 def permute(transformer: Transformer, order: Sequence[str], *, force: bool = False) -> Transformer:
-    """The coordinates in another order. Sums run in coordinate order and are not associative once rounded, so an order that
-    rearranges what some row reads is refused, unless forced.
+    """The coordinates in another order. Sums run in coordinate order and are not associative once rounded, so an order
+    that rearranges what some row reads is refused, unless forced.
     """
+    refuse_norms(transformer)
     if sorted(order) != sorted(transformer.coordinates):
-        raise ModelError(f"an order of {', '.join(transformer.coordinates)} must name each once; it is {', '.join(order)}.")
+        raise ModelError(f"an order must name each of {', '.join(transformer.coordinates)} once; it is {', '.join(order)}.")
     places = np.array([transformer.coordinate(name) for name in order])
     if not force and not isinstance(transformer.format, Exact):
         _check_sums_keep_order(transformer, places)
@@ -131,24 +142,25 @@ def permute(transformer: Transformer, order: Sequence[str], *, force: bool = Fal
 
 def _check_sums_keep_order(transformer: Transformer, places: np.ndarray) -> None:
     rank = np.argsort(places)  # the new place of each old coordinate
-    commute = 2 if transformer.options.products == "rounded" else 1  # [x + y] = [y + x]; fused rounds x before it adds y
+    commute = 2 if transformer.options.products == "rounded" else 1  # [x + y] = [y + x]; fused rounds x first
     for name, matrix in readers(transformer):
         for i, row in enumerate(matrix):
             new = rank[np.flatnonzero(row)]
             if (np.diff(np.concatenate([np.sort(new[:commute]), new[commute:]])) < 0).any():
                 raise ModelError(
-                    f"{name}[{i}] adds up its coordinates in their order, which this permutation changes, and rounded sums "
-                    "depend on it; keep the order of what it reads, or pass force=True."
+                    f"{name}[{i}] adds up its coordinates in their order, which this permutation changes, and rounded "
+                    "sums depend on it; keep the order of what it reads, or pass force=True."
                 )
 
 
 def free(transformer: Transformer, names: Iterable[str]) -> Transformer:
     """Without some coordinates; one that something reads is refused, and the reader named."""
+    refuse_norms(transformer)
     chosen = [transformer.coordinate(name) for name in names]
     for name, matrix in readers(transformer):
         for k in chosen:
             if matrix[:, k].any():
-                raise ModelError(f"coordinate {transformer.coordinates[k]!r} is read by {name}, so it is not free; ignore it first.")
+                raise ModelError(f"coordinate {transformer.coordinates[k]!r} is read by {name}; ignore it there first.")
     return _take_coordinates(transformer, np.setdiff1d(np.arange(transformer.width), chosen))
 
 
@@ -165,8 +177,6 @@ def readers(transformer: Transformer) -> list[tuple[str, Codes]]:
 
 def _take_coordinates(transformer: Transformer, places: np.ndarray) -> Transformer:
     """Keep these coordinates, in this order."""
-    if transformer.options.norm != "none":
-        raise ModelError(f"options.norm is {transformer.options.norm!r}: LayerNorm adds up all coordinates in order; use 'none'.")
 
     def taken(codes: Codes, name: str) -> Codes:
         part = name.rsplit(".", 1)[-1]

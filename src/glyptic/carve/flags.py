@@ -8,19 +8,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
 
 from glyptic.carve.coordinates import fresh, widen
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
+from glyptic.numbers import encode
 
 
 def position(transformer: Transformer, i: int, name: str = "") -> Transformer:
     """A flag that is 1 at position i alone; its name is `is_i` unless given.
 
-    >>> from glyptic.exact import random_transformer
+    >>> from glyptic.exact import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
-    >>> T = position(random_transformer(Fixed(4)), 1)
+    >>> T = position(random_transformer(Fixed(4), sizes=Sizes(layers=0)), 1)
     >>> [int(h["is_1"]) for h in T.run("0101", trace="embedding").residual["embedding"]]
     [0, 1, 0, 0]
     """
@@ -30,19 +33,19 @@ def position(transformer: Transformer, i: int, name: str = "") -> Transformer:
 def positions(transformer: Transformer, chosen: Iterable[int], name: str = "") -> Transformer:
     """A flag that is 1 at several positions."""
     places = checked(transformer, chosen)
-    return _column(transformer, name or "is_" + "_".join(map(str, places)), lambda i: i in places)
+    return _column(transformer, name or "is_" + "_".join(map(str, places)), flag_column(transformer, places))
 
 
 def complement(transformer: Transformer, chosen: Iterable[int], name: str = "") -> Transformer:
     """A flag that is 0 at the chosen positions and 1 elsewhere."""
     places = checked(transformer, chosen)
-    return _column(transformer, name or "not_" + "_".join(map(str, places)), lambda i: i not in places)
+    return _column(transformer, name or "not_" + "_".join(map(str, places)), flag_column(transformer, places, False))
 
 
 def codes(
     transformer: Transformer, name: str = "place", of: Callable[[int], int] = lambda i: i, constant: str = ""
 ) -> Transformer:
-    """⌈log2 n_max⌉ coordinates name.0, name.1, … with the bits of `of(position)` as ±1, and a constant 1 if it is named.
+    """⌈log2 n_max⌉ coordinates name.0, name.1, … with the bits of `of(position)` as ±1, and a constant 1 if named.
 
     >>> from glyptic.exact import random_transformer
     >>> from glyptic.numbers import Fixed
@@ -74,9 +77,44 @@ def checked(transformer: Transformer, chosen: Iterable[int]) -> tuple[int, ...]:
     return places
 
 
-def _column(transformer: Transformer, name: str, wanted: Callable[[int], bool]) -> Transformer:
-    column = [int(wanted(i)) for i in range(transformer.max_length)]
+def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = True) -> list[int]:
+    """1 at the places and 0 elsewhere; the other way round if not wanted."""
+    chosen = set(places)
+    return [int((i in chosen) == wanted) for i in range(transformer.max_length)]
+
+
+def _column(transformer: Transformer, name: str, column: list[int]) -> Transformer:
     return widen(transformer, [name], positions={name: column})
 
 
-__all__ = ["codes", "complement", "fresh", "position", "positions"]
+def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tuple[Transformer, dict[str, str]]:
+    """Coordinates with these columns of the position embedding, kept by all layers: those that are there, else new ones.
+
+    Gives the transformer and, for each name asked for, the name that the coordinate has.
+    """
+    names, new = {}, {}
+    for name, column in columns.items():
+        if _is_intact(transformer, name, column):
+            names[name] = name
+        else:
+            names[name] = fresh((*transformer.coordinates, *new), name)
+            new[names[name]] = column
+    return (widen(transformer, new, positions=new) if new else transformer), names
+
+
+def _is_intact(transformer: Transformer, name: str, column: Sequence[int]) -> bool:
+    """Whether the coordinate has this column, no token adds to it and no layer writes it."""
+    if name not in transformer.coordinates:
+        return False
+    k = transformer.coordinate(name)
+    if not np.array_equal(transformer.position_embedding[:, k], encode(list(column), transformer.format)):
+        return False
+    written = [transformer.token_embedding[:, k]]
+    for layer in transformer.layers:
+        written += [head.output[k] for head in layer.heads]
+        if layer.feed_forward is not None:
+            written += [layer.feed_forward.w2[k], layer.feed_forward.b2[k : k + 1]]
+    return not any(array.any() for array in written)
+
+
+__all__ = ["codes", "complement", "ensure", "flag_column", "position", "positions"]

@@ -20,6 +20,7 @@ from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as format_tensors
 
 from glyptic.errors import FileError, FormatError, GlypticError
+from glyptic.exact.history import frames_as_json, frames_from_json
 from glyptic.exact.options import Options
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, parts
 from glyptic.numbers import AnyFormat, parse_format
@@ -45,6 +46,7 @@ def save(transformer: Transformer, folder: str | os.PathLike[str]) -> None:
         "answers": list(transformer.answers),
         "options": asdict(transformer.options),
         "layers": [{"heads": len(layer.heads)} for layer in transformer.layers],
+        "history": frames_as_json(transformer.history),
         "weights_sha256": hashlib.sha256(data).hexdigest(),
     }
     try:
@@ -118,6 +120,7 @@ def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transfo
         _options(config["options"]),
         take_if_there(Norm, "final_norm"),
         config["name"],
+        frames_from_json(config.get("history", [])),
     )
     if tensors:
         raise FileError(f"{WEIGHTS} has {next(iter(tensors))}, which {CONFIG} does not know of.")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glyptic.errors import FormatError, InputError, ModelError
+from glyptic.exact.history import Frame
 from glyptic.exact.options import Options
 from glyptic.numbers import AnyFormat, Codes, Exact, check_codes, decode, encode
 
@@ -102,6 +103,7 @@ class Transformer:
     options: Options = field(default_factory=Options)
     final_norm: Norm | None = None
     name: str = ""
+    history: tuple[Frame, ...] = ()  # what constructions did; see `frame`
 
     @classmethod
     def of(
@@ -240,6 +242,38 @@ class Transformer:
         from glyptic.exact.report import describe
 
         return describe(self)
+
+    # Constructions: see glyptic.carve --------------------------------------------------------------------------------------
+
+    def frame(self) -> str:
+        """What each construction in this transformer's history reads, writes, preserves, costs and needs, as a table."""
+        from glyptic.carve.frames import report
+
+        return report(self)
+
+    def __invert__(self) -> Transformer:
+        """The decider that answers YES where this one answers NO."""
+        from glyptic.carve.closure import negation
+
+        return negation(self)
+
+    def __and__(self, other: Transformer) -> Transformer:
+        """The decider of both; see `glyptic.carve.closure`."""
+        from glyptic.carve.closure import conjunction
+
+        return conjunction(self, other)
+
+    def __or__(self, other: Transformer) -> Transformer:
+        """The decider of either."""
+        from glyptic.carve.closure import disjunction
+
+        return disjunction(self, other)
+
+    def __xor__(self, other: Transformer) -> Transformer:
+        """The decider of exactly one."""
+        from glyptic.carve.closure import exclusive
+
+        return exclusive(self, other)
 
 
 def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...]]]:

@@ -1,0 +1,114 @@
+"""Frames: what each construction reads, writes, preserves and clobbers, what it costs, which facts it rests on.
+
+The record itself is `glyptic.exact.history.Frame`, kept in `T.history` and in files; here it is made and printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from glyptic.carve.facts import Fact
+from glyptic.exact import Layer, Transformer
+from glyptic.exact.history import Action, Frame, Touch
+from glyptic.exact.report import table
+
+
+def reads(coordinates: Iterable[str], positions: Sequence[int] | None = None) -> Touch:
+    return _touch("reads", coordinates, positions, "")
+
+
+def writes(coordinates: Iterable[str], value: str, positions: Sequence[int] | None = None) -> Touch:
+    return _touch("writes", coordinates, positions, value)
+
+
+def clobbers(coordinates: Iterable[str], value: str, positions: Sequence[int] | None = None) -> Touch:
+    return _touch("clobbers", coordinates, positions, value)
+
+
+def _touch(action: Action, coordinates: Iterable[str], positions: Sequence[int] | None, value: str) -> Touch:
+    return Touch(action, tuple(coordinates), "all" if positions is None else " ".join(map(str, positions)), value)
+
+
+def carved(
+    before: Transformer,
+    after: Transformer,
+    construction: str,
+    touches: Sequence[Touch],
+    facts: Sequence[Fact] = (),
+    place: int | None = None,
+) -> Transformer:
+    """The result of a construction, with its frame in the history."""
+    frame = frame_of(before, after.coordinates, after.layers, construction, touches, facts, place)
+    return after.replace(history=(*before.history, frame))
+
+
+def frame_of(
+    before: Transformer,
+    coordinates: Sequence[str],
+    layers: Sequence[Layer],
+    construction: str,
+    touches: Sequence[Touch],
+    facts: Sequence[Fact] = (),
+    place: int | None = None,
+) -> Frame:
+    """The frame of a construction with these coordinates and layers; cost is counted, and what is not touched preserved."""
+    changed = [touch for touch in touches if touch.action in ("writes", "clobbers")]
+    everywhere = {name for touch in changed if touch.positions == "all" for name in touch.coordinates}
+    kept = [name for name in before.coordinates if name in coordinates and name not in everywhere]
+    return Frame(
+        construction,
+        len(before.layers) if place is None else place,
+        len(layers) - len(before.layers),
+        count_heads(layers) - count_heads(before.layers),
+        count_hidden(layers) - count_hidden(before.layers),
+        tuple(name for name in coordinates if name not in before.coordinates),
+        (*touches, *_preserved(kept, changed)),
+        tuple(fact.statement for fact in facts),
+    )
+
+
+def _preserved(kept: list[str], changed: list[Touch]) -> list[Touch]:
+    """For each set of positions at which some kept coordinates change, these are preserved elsewhere; the rest, everywhere."""
+    spots: dict[str, list[str]] = {}
+    for name in kept:
+        listed = sorted({int(p) for touch in changed if name in touch.coordinates for p in touch.positions.split()})
+        spots.setdefault("all but " + " ".join(map(str, listed)) if listed else "all", []).append(name)
+    return [Touch("preserves", tuple(names), positions) for positions, names in spots.items()]
+
+
+def count_heads(layers: Iterable[Layer]) -> int:
+    return sum(len(layer.heads) for layer in layers)
+
+
+def count_hidden(layers: Iterable[Layer]) -> int:
+    return sum(len(layer.feed_forward.w1) for layer in layers if layer.feed_forward is not None)
+
+
+def report(transformer: Transformer) -> str:
+    """Every construction in the history as a block: its place and cost, what it touches, what it needs; then the totals."""
+    blocks = [_block(number, frame) for number, frame in enumerate(transformer.history, 1)]
+    totals = (
+        f"{transformer.name or 'unnamed transformer'}, {transformer.format}: {len(transformer.layers)} layers, "
+        f"{count_heads(transformer.layers)} heads, {count_hidden(transformer.layers)} hidden units, {transformer.width} coordinates"
+    )
+    return "\n\n".join([*(blocks or ["no construction in its history"]), totals])
+
+
+def _block(number: int, frame: Frame) -> str:
+    last = frame.first_layer + frame.layers - 1
+    place = "no layer" if frame.layers <= 0 else f"layer {last}" if frame.layers == 1 else f"layers {frame.first_layer}–{last}"
+    cost = f"{frame.layers} layers, {frame.heads} heads, {frame.hidden} hidden units, {len(frame.new_coordinates)} coordinates"
+    rows = [(t.action, _names(t.coordinates), t.positions, t.value) for t in frame.touches if t.coordinates]
+    lines = [f"{number}. {frame.construction}: {place}; costs {cost}"]
+    if frame.new_coordinates:
+        lines.append(f"   adds {_names(frame.new_coordinates)}")
+    if rows:
+        lines += ["   " + line for line in table(["", "coordinates", "positions", "value"], rows, "llll").splitlines()]
+    return "\n".join([*lines, *(f"   needs {fact}" for fact in frame.facts)])
+
+
+def _names(names: tuple[str, ...], most: int = 6) -> str:
+    return " ".join(names) if len(names) <= most else f"{' '.join(names[: most - 2])} … {names[-1]} ({len(names)})"
+
+
+__all__ = ["carved", "clobbers", "frame_of", "reads", "report", "writes"]

@@ -1,0 +1,56 @@
+"""Layers that ignore chosen coordinates: they neither read them nor write them.
+
+Reading is by columns: of W_Q, W_K, W_V, W_1. Writing is by rows: of W_O, W_2, and b_2. (The rows of W_Q, W_K, W_V, W_1 and the columns of W_O, W_2
+are the layer's own units: they have nothing to do with coordinates, and stay.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from glyptic.carve.coordinates import refuse_norms
+from glyptic.carve.frames import carved
+from glyptic.exact import FeedForward, Head, Layer, Transformer
+from glyptic.numbers import Codes
+
+
+def coordinates(transformer: Transformer, names: Iterable[str], layers: Iterable[int] | None = None) -> Transformer:
+    """The chosen layers (None: all) without the named coordinates.
+
+    >>> from glyptic.exact import random_transformer
+    >>> from glyptic.numbers import Fixed
+    >>> T = coordinates(random_transformer(Fixed(4)), ["x2"])
+    >>> T.layers[0].feed_forward.w1[:, 2].any(), T.layers[0].feed_forward.w2[2].any()
+    (np.False_, np.False_)
+    """
+    refuse_norms(transformer)
+    chosen = tuple(names)
+    where = np.array([transformer.coordinate(name) for name in chosen], np.intp)
+    which = set(range(len(transformer.layers)) if layers is None else layers)
+    changed = tuple(layer_without(layer, where) if l in which else layer for l, layer in enumerate(transformer.layers))
+    return carved(transformer, transformer.replace(layers=changed), f"ignore.coordinates {' '.join(chosen)}", [])
+
+
+def layer_without(layer: Layer, where: np.ndarray) -> Layer:
+    """A layer that ignores the coordinates at these places."""
+
+    def head(of: Head) -> Head:
+        query, key, value = (_zeroed(m, where, columns=True) for m in (of.query, of.key, of.value))
+        return Head(query, key, value, _zeroed(of.output, where, columns=False))
+
+    ff = layer.feed_forward
+    if ff is not None:
+        w1, w2 = _zeroed(ff.w1, where, columns=True), _zeroed(ff.w2, where, columns=False)
+        ff = FeedForward(w1, ff.b1, w2, _zeroed(ff.b2, where, columns=False))
+    return Layer(tuple(map(head, layer.heads)), ff)
+
+
+def _zeroed(codes: Codes, where: np.ndarray, columns: bool) -> Codes:
+    place = (slice(None), where) if columns else (where,)
+    if not codes[place].any():
+        return codes
+    out = codes.copy()
+    out[place] = 0
+    return out

@@ -1,0 +1,97 @@
+"""What was done to a transformer: one frame for each construction, kept with it and in its files.
+
+A frame says which coordinates a construction reads, writes, preserves and clobbers at which positions, what it costs and which facts
+about the format it rests on. `glyptic.carve` makes frames and `T.frame()` prints them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from glyptic.errors import FileError
+
+Action = Literal["reads", "writes", "preserves", "clobbers"]
+
+
+@dataclass(frozen=True)
+class Touch:
+    """Some coordinates, at `positions` ("all", "3", "1 4", "all but 3"), are read, written, preserved or clobbered."""
+
+    action: Action
+    coordinates: tuple[str, ...]
+    positions: str = "all"
+    value: str = ""  # what is written, as a formula
+
+    def covers(self, position: int) -> bool:
+        """Whether a position is meant.
+
+        >>> [Touch("writes", ("x",), "all but 1 2").covers(i) for i in range(4)]
+        [True, False, False, True]
+        """
+        listed = {int(word) for word in self.positions.split() if word.isdigit()}
+        return position not in listed if self.positions.startswith("all") else position in listed
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One construction: where its layers are, what they touch, cost and need."""
+
+    construction: str
+    first_layer: int
+    layers: int
+    heads: int
+    hidden: int
+    new_coordinates: tuple[str, ...]
+    touches: tuple[Touch, ...]
+    facts: tuple[str, ...] = ()
+
+
+def frames_as_json(history: tuple[Frame, ...]) -> list[dict[str, Any]]:
+    """For config.json."""
+    return [asdict(frame) for frame in history]
+
+
+def frames_from_json(given: Any) -> tuple[Frame, ...]:
+    """The inverse, checking every field."""
+    return tuple(_frame(item, f"history.{i}") for i, item in enumerate(_list(given, "history")))
+
+
+def _frame(given: Any, place: str) -> Frame:
+    of = _record(given, Frame, place)
+    for name in ("first_layer", "layers", "heads", "hidden"):
+        if not isinstance(of[name], int) or isinstance(of[name], bool) or of[name] < 0:
+            raise FileError(f"config.json: {place}.{name} must be a count, and it is {of[name]!r}.")
+    touches = tuple(_touch(item, f"{place}.touches.{i}") for i, item in enumerate(_list(of["touches"], f"{place}.touches")))
+    names, facts = (_strings(of[name], f"{place}.{name}") for name in ("new_coordinates", "facts"))
+    return Frame(**{**of, "new_coordinates": names, "touches": touches, "facts": facts})
+
+
+def _touch(given: Any, place: str) -> Touch:
+    of = _record(given, Touch, place)
+    if of["action"] not in get_args(Action):
+        raise FileError(f"config.json: {place}.action must be one of {', '.join(get_args(Action))}; it is {of['action']!r}.")
+    return Touch(**{**of, "coordinates": _strings(of["coordinates"], f"{place}.coordinates")})
+
+
+def _record(given: Any, kind: type, place: str) -> dict[str, Any]:
+    names = {field.name for field in fields(kind)}
+    if not isinstance(given, dict) or set(given) != names:
+        raise FileError(f"config.json: {place} must have exactly {', '.join(sorted(names))}; it is {given!r}.")
+    texts = {field.name for field in fields(kind) if field.type == "str"}
+    for name in texts:
+        if not isinstance(given[name], str):
+            raise FileError(f"config.json: {place}.{name} must be a text, and it is {given[name]!r}.")
+    return dict(given)
+
+
+def _list(given: Any, place: str) -> list[Any]:
+    if not isinstance(given, list):
+        raise FileError(f"config.json: {place} must be a list, and it is {given!r}.")
+    return given
+
+
+def _strings(given: Any, place: str) -> tuple[str, ...]:
+    if not all(isinstance(item, str) for item in _list(given, place)):
+        raise FileError(f"config.json: {place} must be a list of texts, and it is {given!r}.")
+    return tuple(given)
