@@ -1,4 +1,6 @@
-"""Every built-in decider against a plain predicate, on every input up to its length, in several formats and both tie rules."""
+"""Every built-in decider against a plain predicate, on every input up to its length, in several formats and both tie
+rules.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from glyptic.exact import Transformer
 from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Q
 
 Predicate = Callable[[str], bool]
-FORMATS = [Fixed(2), Fixed(4), Fixed(7), Float(2, 1), Float(2, 2), Float(4, 3), Float(5, 2), Q(4, 3), *map(NAMED.get, ("fp4_e2m1", "fp6_e2m3", "fp8_e4m3", "fp16"))]
+FORMATS = [
+    Fixed(2),
+    Fixed(4),
+    Fixed(7),
+    Float(2, 1),
+    Float(2, 2),
+    Float(4, 3),
+    Float(5, 2),
+    Q(4, 3),
+    *map(NAMED.get, ("fp4_e2m1", "fp6_e2m3", "fp8_e4m3", "fp16")),
+]
 BOTH = [format.with_ties(ties) for format in FORMATS for ties in ("zero", "even")]
 
 
@@ -112,7 +124,12 @@ def test_mostly_zeros_and_named() -> None:
     for name in examples.EXAMPLES:
         if name != "random":
             decider = examples.by_name(name, Fixed(5))
-            heads = [matrix for layer in decider.layers for h in layer.heads for matrix in (h.query, h.key, h.value, h.output)]
+            heads = [
+                matrix
+                for layer in decider.layers
+                for h in layer.heads
+                for matrix in (h.query, h.key, h.value, h.output)
+            ]
             share = sum(map(np.count_nonzero, heads)) / sum(matrix.size for matrix in heads)
             assert share < 0.25
             assert {"one", "no", "yes"} <= set(decider.coordinates)
@@ -148,7 +165,7 @@ def test_parameters_by_place_and_by_name() -> None:
         ("contains:word=", InputError, "the word is empty"),
         ("modular:3,3", InputError, "residue 3 modulo 3"),
         ("modular:0", InputError, "residue 0 modulo 0"),
-        ("brackets:12,3,()[", InputError, "even number"),
+        ("brackets:12,3,()[", InputError, "come in pairs"),
         ("brackets:12,0", InputError, "depth 0"),
         ("brackets:12,3,((", InputError, "different characters"),
         ("majority:12,2", InputError, "'2' is not in the vocabulary"),
@@ -164,7 +181,13 @@ def test_bad_names_get_one_sentence(text: str, error: type[Exception], says: str
 
 @pytest.mark.parametrize(
     ("format", "says"),
-    [(Fixed(1), "counts to 2"), (Float(1, 1), "whole numbers only up to 1"), (Q(2, 6), r"needs \[exp"), (Q(2, 1), None), (Exact(), "no largest value B")],
+    [
+        (Fixed(1), "counts to 2"),
+        (Float(1, 1), "whole numbers only up to 1"),
+        (Q(2, 6), r"needs \[exp"),
+        (Q(2, 1), None),
+        (Exact(), "no largest value B"),
+    ],
     ids=str,
 )
 def test_formats_in_which_a_decider_would_be_wrong_are_refused(format: Format, says: str | None) -> None:
@@ -188,6 +211,8 @@ def test_a_broken_weight_is_noticed() -> None:
     assert layer.feed_forward is not None
     w1 = layer.feed_forward.w1.copy()
     w1[-1] = 0  # the unit that notices too great a depth
-    broken = type(layer)(layer.heads, type(layer.feed_forward)(w1, *(getattr(layer.feed_forward, part) for part in ("b1", "w2", "b2"))))
+    broken = type(layer)(
+        layer.heads, type(layer.feed_forward)(w1, *(getattr(layer.feed_forward, part) for part in ("b1", "w2", "b2")))
+    )
     with pytest.raises(AssertionError):
         check(decider.replace(layers=(broken, *decider.layers[1:])), lambda w: balanced(w, 2, "01"))

@@ -1,4 +1,5 @@
-"""Built-in deciders, to play with and to test on: each `name(format, …) -> Transformer`, right on every input up to its length.
+"""Built-in deciders, to play with and to test on: each `name(format, …) -> Transformer`, right on every input up to
+its length.
 
     tokens      contains, first_equals_last, palindromes
     counting    majority, modular, parity
@@ -33,7 +34,9 @@ def random(format: AnyFormat, seed: int = 0, layers: int = 2, max_length: int = 
     True
     """
     if min(seed, layers) < 0 or max_length < 1:
-        raise InputError(f"random: seed {seed}, layers {layers}, max_length {max_length}; none may be negative, nor the length 0.")
+        raise InputError(
+            f"random: seed {seed}, layers {layers}, max_length {max_length}; none may be negative, nor the length 0."
+        )
     made = random_transformer(format, seed, Sizes(layers=layers, max_length=max_length))
     return made.replace(name=f"random:{seed},{layers},{max_length}")
 
@@ -51,7 +54,9 @@ EXAMPLES: dict[str, Callable[..., Transformer]] = {
 
 
 def by_name(text: str, format: AnyFormat) -> Transformer:
-    """A decider from its name and parameters, in order or by name: `parity:8`, `contains:101,16`, `modular:5,residue=2`."""
+    """A decider from its name and parameters, in order or by name: `parity:8`, `contains:101,16`,
+    `modular:5,residue=2`.
+    """
     name, _, rest = text.partition(":")
     if name not in EXAMPLES:
         raise ModelError(f"no built-in decider {name!r}; there are {', '.join(EXAMPLES)}.")

@@ -22,21 +22,22 @@ from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.numbers import AnyFormat
 
 VALID, DEPTH, CLOSES, ORDINAL, BAD, ALL_BAD = "valid", "depth", "closes", "ordinal", "bad", "all_bad"
+CLEAN, CLOSED = "clean", "closed"
 
 
 def brackets(format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str = "()") -> Transformer:
-    """Whether the brackets are balanced and never deeper than `depth`; `pairs` lists opening and closing ones in turn, "()[]".
+    """Whether the brackets are balanced, and never deeper than `depth`; `pairs` lists opening and closing ones: "()[]".
 
-        0  depth: openings less closings so far;            FF: the level that this bracket opens or closes; bad if out of 0 … depth
-        1  how many brackets of each level so far;          FF: of its own level, which it is
-        2                                                   FF: the number of its pair in its level, as a code of ±1
-        3  look up the opening bracket of the same level and pair;   FF: bad if of another kind
-        4  whether anything was bad so far;                 FF: clean, closed
-        5                                                   FF: both: YES
+        0  depth: openings less closings so far         FF: the level that this bracket opens or closes; bad if outside
+        1  how many brackets of each level so far       FF: of its own level, which one it is
+        2                                               FF: the number of its pair in its level, as a code of ±1
+        3  look up the opening one of level and pair    FF: bad if of another kind
+        4  whether anything was bad so far              FF: clean; closed
+        5                                               FF: both: YES
 
-    At each level openings and closings alternate, so the pair's number and the level find the partner; where the depth has been
-    out of bounds the query is 0 and attention uniform, never 0/0. In any format with [exp(−B)] = 0 and the whole numbers to
-    max_length.
+    At each level openings and closings alternate, so the pair's number and the level find the partner; where the
+    depth has been out of bounds the query is 0 and attention uniform, never 0/0. In any format with [exp(−B)] = 0 and
+    the whole numbers to max_length.
 
     >>> from glyptic.numbers import Fixed
     >>> T = brackets(Fixed(4), depth=2, pairs="()[]")
@@ -46,21 +47,23 @@ def brackets(format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str
     needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True)
     check_vocabulary("brackets", pairs)
     if len(pairs) % 2 or depth < 1:
-        raise InputError(f"brackets: pairs {pairs!r} and depth {depth}; an even number of characters and a depth of at least 1 are needed.")
+        raise InputError(
+            f"brackets: pairs {pairs!r} and depth {depth}; characters come in pairs, and the depth is at least 1."
+        )
     levels_needed = min(depth, max(1, max_length // 2))  # deeper than that, there is no room left to close
     kinds = [f"kind.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
     partners = [f"partner.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
     levels, seen = ([f"{name}.{l}" for l in range(1, levels_needed + 1)] for name in ("level", "seen"))
     pair = digits("pair", bits_for((max_length + 1) // 2 + 1))
-    names = (ONE, "turn", CLOSES, *kinds, DEPTH, *levels, VALID, *seen, ORDINAL, *pair, *partners, BAD, ALL_BAD, "clean", "closed")
-    draft = Draft(format, (*names, NO, YES))
+    brackets_own = (ONE, "turn", CLOSES, *kinds, DEPTH, *levels, VALID, *seen, ORDINAL, *pair, *partners)
+    draft = Draft(format, (*brackets_own, BAD, ALL_BAD, CLEAN, CLOSED, NO, YES))
     layers = [
         Layer((total(draft, {DEPTH: {"turn": 1}}),), _levels(draft, levels)),
         Layer((total(draft, {s: {l: 1} for s, l in zip(seen, levels, strict=True)}),), _ordinals(draft, levels, seen)),
         Layer((), _pair_codes(draft, pair, max_length)),
         Layer((_find_partner(draft, levels, pair, kinds, partners),), _compare_kinds(draft, kinds, partners)),
         Layer((total(draft, {ALL_BAD: {BAD: 1}}),), _verdicts(draft)),
-        Layer((), draft.feed_forward([both("clean", "closed", {NO: -1, YES: 1})], {NO: 1})),
+        Layer((), draft.feed_forward([both(CLEAN, CLOSED, {NO: -1, YES: 1})], {NO: 1})),
     ]
     tokens: dict[str, Row] = {
         token: {"turn": -1 if k % 2 else 1, CLOSES: k % 2, kinds[k // 2]: 1} for k, token in enumerate(pairs)
@@ -76,15 +79,19 @@ def _levels(draft: Draft, levels: list[str]) -> FeedForward:
 
 
 def _ordinals(draft: Draft, levels: list[str], seen: list[str]) -> FeedForward:
-    """Of the brackets seen at its level, which one this is: relu(−B + B·level + seen) is `seen` at its level, 0 at others."""
+    """Of the brackets seen at its level, which one this is: relu(−B + B·level + seen) is `seen` at its level, 0 at
+    others.
+    """
     own = [Unit({ONE: "-B", level: "B", count: 1}, {ORDINAL: 1}) for level, count in zip(levels, seen, strict=True)]
     return draft.feed_forward(own)
 
 
 def _pair_codes(draft: Draft, pair: list[str], max_length: int) -> FeedForward:
-    """Brackets 1, 2 of a level are pair 1, brackets 3, 4 pair 2, …: digit b changes when the pair's number passes a multiple of 2^b.
+    """Brackets 1, 2 of a level are pair 1, brackets 3, 4 pair 2, …: digit b changes when the pair's number passes a
+    multiple of 2^b.
 
-    A change is ±2, made of two steps of ±1, so that no sum outgrows the whole numbers. Where the level is not valid all is 0.
+    A change is ±2, made of two steps of ±1, so that no sum outgrows the whole numbers. Where the level is not valid
+    all is 0.
     """
     units = []
     for b, name in enumerate(pair):
@@ -96,7 +103,7 @@ def _pair_codes(draft: Draft, pair: list[str], max_length: int) -> FeedForward:
 
 
 def _find_partner(draft: Draft, levels: list[str], pair: list[str], kinds: list[str], partners: list[str]) -> Head:
-    """Score 0 at the opening bracket of the same level and pair, −B elsewhere; all 0 if the query has no valid level."""
+    """Score 0 at the opening bracket of the same level and pair, −B elsewhere; all 0 without a valid level."""
     query: list[Row] = [*({level: 1} for level in levels), {VALID: 1}]
     key: list[Row] = [*({level: "B"} for level in levels), {ONE: "-B"}]
     for digit in pair:
@@ -108,9 +115,11 @@ def _find_partner(draft: Draft, levels: list[str], pair: list[str], kinds: list[
 
 
 def _compare_kinds(draft: Draft, kinds: list[str], partners: list[str]) -> FeedForward:
-    return draft.feed_forward([Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)])
+    return draft.feed_forward(
+        [Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)]
+    )
 
 
 def _verdicts(draft: Draft) -> FeedForward:
     """clean: nothing was bad; closed: the depth is at most 0 (below 0 it is not clean)."""
-    return draft.feed_forward([Unit({ALL_BAD: -1}, {"clean": 1}, bias=1), *at_least(0, {DEPTH: -1}, {"closed": 1})])
+    return draft.feed_forward([Unit({ALL_BAD: -1}, {CLEAN: 1}, bias=1), *at_least(0, {DEPTH: -1}, {CLOSED: 1})])

@@ -1,8 +1,10 @@
-"""Deciders that count: majority, counting modulo m, parity. The first two count and compare; parity never holds a number above 1."""
+"""Deciders that count: majority, counting modulo m, parity. The first two count and compare; parity never holds a
+number above 1.
+"""
 
 from __future__ import annotations
 
-from glyptic.carve.building import Draft, Row, Unit
+from glyptic.carve.building import Draft, Row, Unit, clear
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -11,7 +13,6 @@ from glyptic.carve.examples.parts import (
     at_least,
     bits_for,
     check_vocabulary,
-    clear,
     code,
     digits,
     exactly,
@@ -39,7 +40,10 @@ def majority(format: AnyFormat, max_length: int = 12, letter: str = "1", vocabul
     check_vocabulary("majority", vocabulary, letter)
     draft = Draft(format, (ONE, "vote", "lead", NO, YES))
     layers = [
-        Layer((total(draft, {"lead": {"vote": 1}}),), draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1}))
+        Layer(
+            (total(draft, {"lead": {"vote": 1}}),),
+            draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1}),
+        )
     ]
     tokens: dict[str, Row] = {a: {"vote": 1 if a == letter else -1} for a in vocabulary}
     return assemble(f"majority:{max_length}", draft, tokens, [{}] * max_length, layers)
@@ -55,8 +59,8 @@ def modular(
 ) -> Transformer:
     """Whether the number of a letter's occurrences is a residue modulo m; 1 + ⌊log2(max_length / m)⌋ + 1 layers.
 
-    Long division: the first layer counts, and each layer asks whether what is left reaches m·2^t, which the next one takes
-    away. In any format with the whole numbers to max_length and to residue + 1.
+    Long division: the first layer counts, and each layer asks whether what is left reaches m·2^t, which the next one
+    takes away. In any format with the whole numbers to max_length and to residue + 1.
 
     >>> from glyptic.numbers import Fixed
     >>> T = modular(Fixed(4), modulus=3, residue=2)
@@ -71,7 +75,7 @@ def modular(
     reaches = [f"reaches.{multiple}" for multiple in multiples]
     draft = Draft(format, (ONE, "is_letter", "left", *reaches, NO, YES))
 
-    layers = []
+    layers: list[Layer] = []
     left: dict[str, int] = {"left": 1}  # what is left of the count, as a row: the last subtraction is still to be done
     taken: list[Unit] = []
     for multiple, name in zip(multiples, reaches, strict=True):
@@ -87,9 +91,9 @@ def modular(
 def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabulary: str = "01") -> Transformer:
     """Whether a letter occurs an odd number of times; ⌈log2 max_length⌉ layers.
 
-    Pointer jumping: each position knows the parity of a stretch that ends at it and points at the position before the stretch;
-    a layer looks that one up, adds its parity and takes over its pointer, so stretches double. Nothing is ever larger than 1, so
-    any format with [exp(−B)] = 0 and the whole numbers to 2 will do, at any length.
+    Pointer jumping: each position knows the parity of a stretch that ends at it and points at the position before the
+    stretch; a layer looks that one up, adds its parity and takes over its pointer, so stretches double. Nothing is
+    ever larger than 1, so any format with [exp(−B)] = 0 and the whole numbers to 2 will do, at any length.
 
     >>> from glyptic.numbers import Fixed
     >>> T = parity(Fixed(2), max_length=8)
@@ -104,14 +108,16 @@ def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabular
     fetched = dict(zip(further, pointer, strict=True)) | {"theirs_odd": "odd", "theirs_complete": "complete"}
 
     def jump(last: bool) -> Layer:
-        """odd ← odd xor theirs, unless the stretch is complete; the pointer moves on; a stretch joined to a complete one is complete."""
+        """odd ← odd xor theirs, unless the stretch is complete; the pointer moves on; a stretch joined to a complete
+        one is complete.
+        """
         answer = {NO: -1, YES: 1} if last else {}
         opposite = {NO: 1, YES: -1} if last else {}
         units = [
             Unit({"theirs_odd": 1, "odd": -1, "complete": -1}, {"odd": 1, **answer}),
             Unit({ONE: -1, "theirs_odd": 1, "odd": 1, "complete": -1}, {"odd": -1, **opposite}),
             Unit({"theirs_complete": 1, "complete": -1}, {"complete": 1}),
-            *clear("theirs_odd", "theirs_complete"),
+            *clear(["theirs_odd", "theirs_complete"]),
         ]
         if last:
             units.insert(0, Unit({"odd": 1}, answer))

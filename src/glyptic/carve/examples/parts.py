@@ -1,17 +1,20 @@
-"""What the built-in deciders are made of: position codes, two kinds of attention that are exact in finite precision, answers.
+"""What the built-in deciders are made of: position codes, two kinds of attention that are exact in finite precision,
+answers.
 
-*Look-up.* With q = (c_1, 1, c_2, 1, …) and k = B·(c'_1, −1, c'_2, −1, …), codes of ±1, a running score of 0 stays 0 where the codes agree
-and is −B from the first disagreement on. Wherever [exp(−B)] = 0, softmax is then one-hot and the value arrives unrounded.
+*Look-up.* With q = (c_1, 1, c_2, 1, …) and k = B·(c'_1, −1, c'_2, −1, …), codes of ±1, a running score of 0 stays 0
+where the codes agree and is −B from the first disagreement on. Wherever [exp(−B)] = 0, softmax is then one-hot and
+the value arrives unrounded.
 
-*Total.* Equal scores of 0 give weights [1/n], and n·[1/n] is seldom 1. Equal scores of B saturate: [exp B] = B, B + B = B, [B/B] = 1. So
-every weight is 1, and attention adds up the values of all visible positions, in any format that saturates.
+*Total.* Equal scores of 0 give weights [1/n], and n·[1/n] is seldom 1. Equal scores of B saturate: [exp B] = B, B + B
+= B, [B/B] = 1. So every weight is 1, and attention adds up the values of all visible positions, in any format that
+saturates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from glyptic.carve.building import Draft, Row, Unit
+from glyptic.carve.building import Draft, Row, Unit, carry, clear
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Head, Layer, Transformer
 from glyptic.numbers import AnyFormat, Exact, exp_rounded
@@ -45,7 +48,9 @@ def look_up(draft: Draft, wanted: Sequence[str], own: Sequence[str], fetched: Ma
 
 
 def total(draft: Draft, summed: Mapping[str, Row]) -> Head:
-    """At each position, the sum of a row over all positions up to it: {to: row}. Every score is B, so every weight is 1."""
+    """At each position, the sum of a row over all positions up to it: {to: row}. Every score is B, so every weight is
+    1.
+    """
     return draft.head([{ONE: "B"}], [{ONE: 1}], list(summed.values()), [{target: 1} for target in summed])
 
 
@@ -66,24 +71,17 @@ def exactly(value: int, row: Mapping[str, int], writes: Mapping[str, int]) -> li
     return at_least(value, row, writes) + at_least(value + 1, row, negative)
 
 
-def clear(*names: str) -> list[Unit]:
-    """x −= x, of either sign."""
-    return [unit for name in names for unit in (Unit({name: 1}, {name: -1}), Unit({name: -1}, {name: 1}))]
-
-
 def move(source: str, target: str) -> list[Unit]:
     """target ← source, then source ← 0; both in {−1, 0, 1}, so that target + (source − target) is exact."""
-    return [
-        *clear(target),
-        Unit({source: 1}, {target: 1, source: -1}),
-        Unit({source: -1}, {target: -1, source: 1}),
-    ]
+    return clear([target]) + carry(source, {target: 1, source: -1})
 
 
 def assemble(
     name: str, draft: Draft, tokens: Mapping[str, Row], positions: Sequence[Row], layers: Sequence[Layer]
 ) -> Transformer:
-    """A decider whose answer is in `no` and `yes`: one of them positive, the other not. Its logits are (B, −B) or (−B, B)."""
+    """A decider whose answer is in `no` and `yes`: one of them positive, the other not. Its logits are (B, −B) or (−B,
+    B).
+    """
     return Transformer(
         draft.format,
         tuple(tokens),
@@ -97,7 +95,7 @@ def assemble(
     )
 
 
-# What a decider asks of its format and its length ----------------------------------------------------------------------
+# What a decider asks of its format and its length ---------------------------------------------------------------
 
 
 def whole_numbers(format: AnyFormat) -> int:
@@ -124,7 +122,9 @@ def needs(name: str, format: AnyFormat, max_length: int, *, counts_to: int = 2, 
             f"{whole_numbers(format)}; choose a wider format or a smaller max_length."
         )
     if looks_up and exp_rounded(-format.max, format) != 0:
-        raise FormatError(f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format.")
+        raise FormatError(
+            f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format."
+        )
 
 
 def check_vocabulary(name: str, vocabulary: str, *letters: str) -> None:

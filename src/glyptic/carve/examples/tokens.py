@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glyptic.carve.building import Draft, Row, Unit
+from glyptic.carve.building import Draft, Row, Unit, clear
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -11,7 +11,6 @@ from glyptic.carve.examples.parts import (
     bits_for,
     both,
     check_vocabulary,
-    clear,
     code,
     digits,
     look_up,
@@ -27,8 +26,9 @@ from glyptic.numbers import AnyFormat
 def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabulary: str = "01") -> Transformer:
     """Whether the input contains a word; as many layers as the word has letters.
 
-    Layer k asks the position before whether the word's first k + 1 letters end there, and appends its own; the last one looks for a
-    position where all of it has ended. In any format with [exp(−B)] = 0 and the whole numbers to 2; any length.
+    Layer k asks the position before whether the word's first k + 1 letters end there, and appends its own; the last
+    one looks for a position where all of it has ended. In any format with [exp(−B)] = 0 and the whole numbers to 2;
+    any length.
 
     >>> from glyptic.numbers import Fixed
     >>> T = contains(Fixed(2), "101")
@@ -50,7 +50,7 @@ def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabul
     for letter, longer in zip(word[1:], ended, strict=True):
         step = Unit({ONE: -1, "first": -1, is_letter[letter]: 1, "earlier": 1}, {longer: 1})
         head = look_up(draft, before, here, {"earlier": prefix})
-        layers.append(Layer((head,), draft.feed_forward([step, *clear("earlier")])))
+        layers.append(Layer((head,), draft.feed_forward([step, *clear(["earlier"])])))
         prefix = longer
     nowhere = Unit({ONE: 1, "found": -1}, {NO: 1, YES: -1})
     layers.append(Layer((total(draft, {"found": {prefix: 1}}),), draft.feed_forward([nowhere], {YES: 1})))
@@ -64,7 +64,8 @@ def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabul
 def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str = "01") -> Transformer:
     """Whether the first token is the last; one layer.
 
-    Every position looks at the first: a score of 0 there, of −B elsewhere. In any format with [exp(−B)] = 0 and a 1; any length.
+    Every position looks at the first: a score of 0 there, of −B elsewhere. In any format with [exp(−B)] = 0 and a 1;
+    any length.
 
     >>> from glyptic.numbers import Fixed
     >>> T = first_equals_last(Fixed(2))
@@ -86,10 +87,11 @@ def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str =
 def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01") -> Transformer:
     """Whether the input reads the same backwards; a layer for each pair of positions, ⌊max_length / 2⌋.
 
-    Every position i takes itself for the last. Two pointers start at 0 and at i; each layer reads the two tokens, counts a
-    disagreement, and moves the pointers: the right one to what the position it points at calls `before`, the left one by adding
-    the difference of two codes. When they have met and crossed they compare what was compared already, and at the ends they
-    stop. In any format with [exp(−B)] = 0 and the whole numbers to 2 (the count may saturate: only 0 matters).
+    Every position i takes itself for the last. Two pointers start at 0 and at i; each layer reads the two tokens,
+    counts a disagreement, and moves the pointers: the right one to what the position it points at calls `before`, the
+    left one by adding the difference of two codes. When they have met and crossed they compare what was compared
+    already, and at the ends they stop. In any format with [exp(−B)] = 0 and the whole numbers to 2 (the count may
+    saturate: only 0 matters).
 
     >>> from glyptic.numbers import Fixed
     >>> T = palindromes(Fixed(2))
@@ -103,13 +105,15 @@ def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01")
     is_letter = [f"is_{a}" for a in vocabulary]
     at_left, at_right = [f"left_{a}" for a in vocabulary], [f"right_{a}" for a in vocabulary]
     reached = [f"reached.{t}" for t in range(1, steps)]
-    draft = Draft(format, (ONE, *is_letter, *here, *before, *left, *right, *ahead, *reached, *at_left, *at_right, NO, YES))
+    draft = Draft(
+        format, (ONE, *is_letter, *here, *before, *left, *right, *ahead, *reached, *at_left, *at_right, NO, YES)
+    )
 
     def layer(t: int) -> Layer:
         read_left = look_up(draft, left, here, dict(zip(at_left, is_letter, strict=True)))
         read_right = look_up(draft, right, here, dict(zip(at_right + ahead, is_letter + before, strict=True)))
         units = [Unit({l: 1, r: -1}, {NO: 1, YES: -1}) for l, r in zip(at_left, at_right, strict=True)]
-        units += clear(*at_left, *at_right)
+        units += clear([*at_left, *at_right])
         for new, old in zip(ahead, right, strict=True):
             units += move(new, old)
         if t + 1 < steps:

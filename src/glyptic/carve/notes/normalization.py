@@ -1,7 +1,7 @@
 """*Normalización de transformers* (23 September 2025) as printed: 0–1 and ∞.
 
-The notes lean on "applying a linear transformation to a vector". `zero_one` uses the one that they print; `infinity` takes it as an
-argument, so that each printed step can be tried beside a linear transformation that works.
+The notes lean on "applying a linear transformation to a vector". `zero_one` uses the one that they print; `infinity`
+takes it as an argument, so that each printed step can be tried beside a linear transformation that works.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ LinearMap = Callable[[Transformer, Any], Transformer]  # h ← M h, in place
 
 
 def zero_one(transformer: Transformer, length: int) -> Transformer:
-    """0–1 normalization: h_n ← Θ' h_n with n = `length` fixed, Θ' the output matrix extended by zeros; output (1 0 …), (0 1 …)."""
+    """0–1 normalization: h_n ← Θ' h_n with n = `length` fixed, Θ' the output matrix extended by zeros; output (1 0 …),
+    (0 1 …).
+    """
     d = transformer.width
     extended = np.zeros((d, d), dtype=object)
     extended[: len(transformer.answers)] = decode(transformer.output, transformer.format)
@@ -29,10 +31,14 @@ def zero_one(transformer: Transformer, length: int) -> Transformer:
 
 
 def infinity(transformer: Transformer, linear_map: LinearMap) -> Transformer:
-    """∞-normalization of a 0–1 normalized transformer, h = (T_NO, T_SI, 0, …): compare, clear, permute, ×∞ twice, then add (1, 0, …)."""
+    """∞-normalization of a 0–1 normalized transformer, h = (T_NO, T_SI, 0, …): compare, clear, permute, ×∞ twice, then
+    add (1, 0, …).
+    """
     format, d = transformer.format, transformer.width
     if d < 3:
-        raise ModelError(f"the printed steps move the last coordinate to the second; d = {d} is too small, use at least 3.")
+        raise ModelError(
+            f"the printed steps move the last coordinate to the second; d = {d} is too small, use at least 3."
+        )
     done = then(transformer, comparison(format, d))
     without_first_two = np.diag([0, 0] + [1] * (d - 2))
     permutation = np.eye(d, dtype=int)[[0, d - 1, *range(2, d - 1), 1]]

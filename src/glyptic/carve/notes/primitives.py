@@ -1,7 +1,9 @@
-"""*Primitives of transformers* (9 October 2025) as printed: flags, add a vector, make it zero, ignore a coordinate, h_j ← M h_i.
+"""*Primitives of transformers* (9 October 2025) as printed: flags, add a vector, make it zero, ignore a coordinate,
+h_j ← M h_i.
 
-Faithful to the letter, so that what fails can be seen to fail (`docs/errata.md`); what works is in `glyptic.carve`. The notes count
-from 1, with n for the last; here positions and coordinates count from 0, as everywhere in Glyptic. ∞ is B.
+Faithful to the letter, so that what fails can be seen to fail (`docs/errata.md`); what works is in `glyptic.carve`.
+The notes count from 1, with n for the last; here positions and coordinates count from 0, as everywhere in Glyptic. ∞
+is B.
 """
 
 from __future__ import annotations
@@ -20,15 +22,21 @@ AT_SOURCE, NOT_SOURCE, AT_TARGET = "at_source", "not_source", "at_target"
 
 
 def embedding_with_flag(
-    transformer: Transformer, position: int, name: str = "flag", *, complement: bool = False, to_the_letter: bool = False
+    transformer: Transformer,
+    position: int,
+    name: str = "flag",
+    *,
+    complement: bool = False,
+    to_the_letter: bool = False,
 ) -> Transformer:
     """One more coordinate, the last: 1 at a position and 0 elsewhere (the complement: 0 there and 1 elsewhere).
 
-    The formula is printed for θ'_TE, which is a function of tokens; `to_the_letter` flags the token of that *number* instead.
+    The formula is printed for θ'_TE, which is a function of tokens; `to_the_letter` flags the token of that *number*
+    instead.
 
-    >>> from glyptic.exact import random_transformer
+    >>> from glyptic.exact import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
-    >>> T = embedding_with_flag(random_transformer(Fixed(4)), position=2)
+    >>> T = embedding_with_flag(random_transformer(Fixed(4), sizes=Sizes(layers=0)), position=2)
     >>> [int(h["flag"]) for h in T.run("0110", trace="embedding").residual["embedding"]]
     [0, 0, 1, 0]
     """
@@ -77,9 +85,7 @@ def ignoring(transformer: Transformer, coordinate: str) -> Transformer:
     def layer(of: Layer) -> Layer:
         heads = tuple(Head(*map(cleared, (h.query, h.key, h.value, h.output))) for h in of.heads)
         ff = of.feed_forward
-        return replace(
-            of, heads=heads, feed_forward=ff and FeedForward(*map(cleared, (ff.w1, ff.b1, ff.w2, ff.b2)))
-        )
+        return replace(of, heads=heads, feed_forward=ff and FeedForward(*map(cleared, (ff.w1, ff.b1, ff.w2, ff.b2))))
 
     return transformer.replace(layers=tuple(map(layer, transformer.layers)))
 
@@ -87,11 +93,14 @@ def ignoring(transformer: Transformer, coordinate: str) -> Transformer:
 def linear(transformer: Transformer, matrix: Any, source: int, target: int) -> Transformer:
     """h_j ← M h_i for positions i = source, j = target; M is over the given transformer's coordinates.
 
-    The notes ask for i < j; i = j is let through, to show what comes of it. Flags come first: one at j, for the zeroing, and the
-    last two, (1, 0) at i and (0, 1) elsewhere. Then h_j is made zero in the coordinates of T, and one head adds M h_i.
+    The notes ask for i < j; i = j is let through, to show what comes of it. Flags come first: one at j, for the
+    zeroing, and the last two, (1, 0) at i and (0, 1) elsewhere. Then h_j is made zero in the coordinates of T, and
+    one head adds M h_i.
     """
     if not 0 <= source <= target:
-        raise InputError(f"h_{target} ← M h_{source}: a decoder sees no later position, so the source must not come after the target.")
+        raise InputError(
+            f"h_{target} ← M h_{source}: a decoder sees no later position; the source must not come after the target."
+        )
     names = transformer.coordinates
     flagged = embedding_with_flag(transformer, target, AT_TARGET)
     flagged = embedding_with_flag(flagged, source, AT_SOURCE)
@@ -100,7 +109,9 @@ def linear(transformer: Transformer, matrix: Any, source: int, target: int) -> T
 
 
 def linear_head(format: AnyFormat, width: int, matrix: Any) -> Head:
-    """The printed head: W_Q all 0 but −∞ in the last corner, W_K all 0 but 1 there, W_V = id, W_O = M (with zeros around it)."""
+    """The printed head: W_Q all 0 but −∞ in the last corner, W_K all 0 but 1 there, W_V = id, W_O = M (with zeros
+    around it).
+    """
     query, key = (_corner(format, width, corner) for corner in ("-B", 1))
     m = encode(matrix, format, "M")
     output = np.zeros((width, width), np.int64)
@@ -108,7 +119,7 @@ def linear_head(format: AnyFormat, width: int, matrix: Any) -> Head:
     return Head(query, key, _identity(format, width), output)
 
 
-# Small parts -------------------------------------------------------------------------------------------------------------
+# Small parts --------------------------------------------------------------------------------------------------------
 
 
 def _then(transformer: Transformer, *layers: Layer) -> Transformer:
@@ -137,9 +148,7 @@ def _extended_by_zeros(transformer: Transformer, name: str) -> Transformer:
     def layer(of: Layer) -> Layer:
         heads = tuple(Head(column(h.query), column(h.key), column(h.value), row(h.output)) for h in of.heads)
         ff = of.feed_forward
-        return replace(
-            of, heads=heads, feed_forward=ff and FeedForward(column(ff.w1), ff.b1, row(ff.w2), row(ff.b2))
-        )
+        return replace(of, heads=heads, feed_forward=ff and FeedForward(column(ff.w1), ff.b1, row(ff.w2), row(ff.b2)))
 
     return transformer.replace(
         coordinates=(*transformer.coordinates, name),

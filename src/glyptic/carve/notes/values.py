@@ -1,7 +1,7 @@
 """What the notes' proofs say of numbers, counted over all values of a format.
 
-Every count goes through the engine that runs transformers: the values are put into a residual stream, (coordinates, positions,
-batch), and pushed through layers or through the output.
+Every count goes through the engine that runs transformers: the values are put into a residual stream, (coordinates,
+positions, batch), and pushed through layers or through the output.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from glyptic.numbers import Codes, Format, encode
 
 
 def carrier(format: Format, width: int, length: int = 1, name: str = "carrier") -> Transformer:
-    """A transformer without layers, NO in the first coordinate and YES in the second: the bench on which layers are tried."""
+    """A transformer without layers, NO in the first coordinate and YES in the second: the bench on which layers are
+    tried.
+    """
     names = [f"h{k + 1}" for k in range(width)]
     output = np.eye(2, width)
     return Transformer.of(format, "x", names, np.zeros((1, width)), output, ["NO", "YES"], max_length=length, name=name)
