@@ -118,7 +118,8 @@ def _read_tensors(folder: Path) -> dict[str, Tensor]:
     for path in _files(folder):
         try:
             with safe_open(path, framework="pt") as file:
-                tensors |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+                # a copy is aligned in memory and independent of the file, which a view into it is not
+                tensors |= {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
         except (SafetensorError, OSError) as error:
             raise FileError(f"{path} is damaged or not a safetensors file: {error}.") from None
     return tensors

@@ -1,0 +1,146 @@
+"""Folders that are not what they say: one sentence, with names; nothing fetched, nothing unpickled."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from glyptic import nn
+from glyptic.errors import FileError, ModelError
+from tests.nn import oracles, small
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    oracles.scramble(oracles.gpt2()).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def change_tensors(folder: Path, change: Any) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+
+
+def change_config(folder: Path, **fields: Any) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({k: v for k, v in {**config, **fields}.items() if v is not ...}))
+
+
+def test_missing_and_unexpected_names_are_listed(folder: Path) -> None:
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        tensors["transformer.h.1.attn.rotary"] = tensors.pop("transformer.h.1.attn.c_attn.weight")
+
+    change_tensors(folder, change)
+    message = "missing: transformer.h.1.attn.c_attn.weight; unexpected: transformer.h.1.attn.rotary."
+    with pytest.raises(FileError, match=message):
+        nn.load(folder)
+
+
+def test_long_lists_are_cut(folder: Path) -> None:
+    change_config(folder, n_layer=5)
+    with pytest.raises(FileError, match="and 16 more"):
+        nn.load(folder)
+
+
+def test_wrong_shapes_are_named(folder: Path) -> None:
+    change_tensors(folder, lambda t: t.update({"transformer.wpe.weight": torch.zeros(7, 20)}))
+    with pytest.raises(FileError, match=r"embedding.position.weight is \(7, 20\), not \(23, 20\)"):
+        nn.load(folder)
+
+
+def test_a_truncated_file(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FileError, match=r"model.safetensors is damaged"):
+        nn.load(folder)
+
+
+def test_a_pickle_is_refused_unopened(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch owned'\ntR.")
+    with pytest.raises(FileError, match="pickled weights only, which can run code"):
+        nn.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"model_type": "mamba"},
+            "model_type='mamba' is not one of gpt2, bert, t5, llama, gpt_neox, vit, marian, glyptic",
+        ),
+        ({"n_head": 3}, "heads=3 does not divide width=20"),
+        ({"n_embd": ...}, "config.json has no 'n_embd', which gpt2 needs"),
+        ({"activation_function": "mish"}, "activation_function='mish'"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True is not supported"),
+    ],
+)
+def test_configs_that_we_would_compute_wrongly(folder: Path, fields: dict[str, Any], message: str) -> None:
+    change_config(folder, **fields)
+    with pytest.raises((FileError, ModelError), match=message):
+        nn.load(folder)
+
+
+def test_angles_that_change_with_the_length_are_refused(tmp_path: Path) -> None:
+    oracles.llama(rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}).save_pretrained(tmp_path)
+    with pytest.raises(FileError, match="rope_type='dynamic' is not supported"):
+        nn.load(tmp_path)
+
+
+def test_no_folder_no_json(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"has no config.json; give a local folder"):
+        nn.load("gpt2")  # a name is a folder here, never an address
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(FileError, match="is not JSON"):
+        nn.load(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(FileError, match=r"has no model.safetensors\."):
+        nn.load(tmp_path)
+
+
+def test_an_index_cannot_point_outside_its_folder(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder.parent / "other.safetensors")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../other.safetensors"}}')
+    with pytest.raises(FileError, match="outside its folder"):
+        nn.load(folder)
+
+
+def test_old_names_that_hold_nothing_learned_are_passed_over(folder: Path) -> None:
+    before = nn.load(folder)
+
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        tensors["transformer.h.0.attn.bias"] = torch.ones(1, 1, 23, 23)
+        tensors["transformer.h.0.attn.masked_bias"] = torch.tensor(-1e4)
+        tensors["lm_head.weight"] = tensors["transformer.wte.weight"].clone()
+
+    change_tensors(folder, change)
+    assert all(map(torch.equal, before.state_dict().values(), nn.load(folder).state_dict().values()))
+
+
+@pytest.mark.parametrize("positions", ["shaw", "alibi", "transformer_xl", "t5", "rotary", "sinusoidal"])
+def test_our_layout_holds_what_no_family_can_say(positions: str, tmp_path: Path) -> None:
+    model = small.model(positions=positions, norm="group", sliding_window=4)
+    with pytest.raises(ModelError, match="cannot be said in a gpt2 checkpoint"):
+        nn.save(model, tmp_path / "gpt2", family="gpt2")
+    assert not (tmp_path / "gpt2").exists()
+    nn.save(model, tmp_path / "ours")
+    assert sorted(path.name for path in (tmp_path / "ours").iterdir()) == ["config.json", "model.safetensors"]
+    again = nn.load(tmp_path / "ours")
+    assert again.config == model.config
+    tokens = small.tokens(2, 9)
+    assert torch.equal(again(tokens), model(tokens))
+    with pytest.raises(ModelError, match="family='opt'"):
+        nn.save(model, tmp_path, family="opt")
+
+
+def test_a_loaded_model_can_be_trained_and_its_config_changed(folder: Path) -> None:
+    model = nn.load(folder, backend="blocked", dtype=torch.bfloat16).train()
+    assert model.config.backend == "blocked"
+    model(torch.randint(0, 30, (2, 9))).float().square().mean().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
