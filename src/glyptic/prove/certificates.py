@@ -1,0 +1,106 @@
+"""Certificates: a verdict with its whole claim, as one JSON file that anyone can check again.
+
+The file holds the claim (weights included), the verdict with every assumption, and a digest that ties the two. To check it again is
+not to trust it: a proof is run anew, and a counterexample is run in exact fractions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glyptic import __version__
+from glyptic.errors import FileError
+from glyptic.exact.files import write_whole
+from glyptic.numbers import encode
+from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
+from glyptic.prove.check import check
+from glyptic.prove.claims import Claim, Inputs
+from glyptic.prove.minimise import fails, input_fails
+from glyptic.prove.portable import claim_from_json, claim_to_json, digest
+
+KIND, VERSION = "glyptic.prove.certificate", 1
+
+
+def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdict) -> None:
+    """Write a certificate; the claim must be in its format already (see `check.in_format`)."""
+    content = {
+        "kind": KIND,
+        "version": VERSION,
+        "glyptic": __version__,
+        "says": str(verdict),
+        "verdict": verdict_to_json(verdict),
+        "digest": digest(claim),
+        "claim": claim_to_json(claim),
+    }
+    try:
+        write_whole(Path(path), (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+    except OSError as error:
+        raise FileError(f"cannot write the certificate {path}: {error.strerror or error}.") from None
+
+
+def load_certificate(
+    path: str | os.PathLike[str], predicate: Callable[[Any], bool] | None = None
+) -> tuple[Claim, Verdict]:
+    """Read a certificate; a file that is damaged, edited or of another kind is an error that says so."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise FileError(f"cannot read the certificate {path}: {error.strerror or error}.") from None
+    except ValueError:
+        raise FileError(f"{path} is not a certificate: it is not JSON, or was cut short.") from None
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise FileError(f"{path} is not a certificate of a proof.")
+    if content.get("version") != VERSION:
+        raise FileError(f"{path} has version {content.get('version')!r}; this Glyptic reads version {VERSION}.")
+    if not isinstance(content.get("claim"), dict) or not isinstance(content.get("verdict"), dict):
+        raise FileError(f"{path} is damaged: it has no claim or no verdict.")
+    claim = claim_from_json(content["claim"], predicate)
+    verdict = verdict_from_json(content["verdict"])
+    if digest(claim) != content.get("digest") or verdict.claim != str(claim):
+        raise FileError(f"{path}: the claim is not the one that was decided (its digest differs): the file was edited.")
+    return claim, verdict
+
+
+@dataclass(frozen=True)
+class Recheck:
+    """A certificate checked again: what it said, what was found now, and whether they agree."""
+
+    said: Verdict
+    found: str
+    agrees: bool
+
+    def __str__(self) -> str:
+        start = "confirmed" if self.agrees else "NOT CONFIRMED"
+        return f"{self.said}\n{start}: {self.found}"
+
+
+def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | None = None, **means: Any) -> Recheck:
+    """Check a certificate again: a proof anew, by its own method; a counterexample in exact fractions."""
+    claim, said = load_certificate(path, predicate)
+    if isinstance(said, Refuted):
+        failing = _still_fails(claim, said)
+        what = "the counterexample fails the claim" if failing else "the counterexample does not fail the claim"
+        return Recheck(said, f"{what}, run in exact fractions", failing)
+    if isinstance(said, Unknown):
+        return Recheck(said, "there is nothing to confirm: the claim was left open", True)
+    method = "smt" if said.method == "smt" else "enumerate"
+    found = check(claim, method=method, **means)
+    same = type(found) is type(said) and getattr(found, "satisfying", None) == getattr(said, "satisfying", None)
+    return Recheck(said, str(found).split("\n", maxsplit=1)[0], same)
+
+
+def _still_fails(claim: Claim, said: Refuted) -> bool:
+    example, subject = said.counterexample, claim.subject
+    if isinstance(subject, Inputs):
+        unknown = [word for word in example.input or () if word not in subject.vocabulary]
+        if not example.input or unknown or len(example.input) > subject.max_length:
+            raise FileError("the certificate's counterexample is not an input of its transformer.")
+        return input_fails(claim, [subject.vocabulary.index(word) for word in example.input])
+    assert subject.format is not None
+    numbers = list((example.values or {}).values())
+    return fails(claim, encode(numbers, subject.format, "the certificate's counterexample").tolist())

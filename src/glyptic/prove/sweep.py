@@ -1,0 +1,133 @@
+"""One claim over many formats: where it holds, where it fails, and by what; as text and as a picture.
+
+>>> from glyptic.prove import B, Claim, Values, variables
+>>> x, = variables("x")
+>>> amplified = Claim(Values("x"), x * B * B == B, requires=x > 0, name="two products amplify")
+>>> print(sweep(amplified, "fixed:1..3 float:1..2,2", workers=1, progress=False))
+two products amplify
+format     answer   inputs  smallest counterexample
+─────────  ───────  ──────  ───────────────────────────
+fixed:1    Refuted       7  x = 1/2: [[x·B]·B] is 1/2
+fixed:2    Proved       31
+fixed:3    Proved      127
+float:1,2  Refuted      47  x = 1/8: [[x·B]·B] is 15/8
+float:2,2  Refuted      79  x = 1/16: [[x·B]·B] is 13/4
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from glyptic.errors import FileError, GlypticError
+from glyptic.exact.files import write_whole
+from glyptic.exact.report import table
+from glyptic.numbers import AnyFormat
+from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
+from glyptic.prove.backends import WorkerLost, stream
+from glyptic.prove.check import check
+from glyptic.prove.claims import Claim
+from glyptic.prove.grids import format_grid
+
+ClaimOf = Claim | Callable[[AnyFormat], Claim]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Verdicts by format, in the order of the formats."""
+
+    name: str
+    verdicts: dict[str, Verdict]
+
+    def __str__(self) -> str:
+        rows = []
+        for format, verdict in self.verdicts.items():
+            why = str(verdict.counterexample) if isinstance(verdict, Refuted) else ""
+            why = verdict.reason if isinstance(verdict, Unknown) else why
+            rows.append((format, type(verdict).__name__, "" if verdict.inputs is None else verdict.inputs, why))
+        return f"{self.name}\n" + table(["format", "answer", "inputs", "smallest counterexample"], rows, "llrl")
+
+    @property
+    def holds_in(self) -> tuple[str, ...]:
+        """The formats in which the claim is proved."""
+        return tuple(format for format, verdict in self.verdicts.items() if verdict)
+
+    def figure(self, path: str | os.PathLike[str]) -> None:
+        """The picture: floats by e and s, everything else in a row each."""
+        from glyptic.prove.figures import draw_sweep
+
+        draw_sweep(self, path)
+
+
+def sweep(
+    claim: ClaimOf,
+    formats: str | Iterable[AnyFormat],
+    *,
+    backend: str = "loky",
+    workers: int | None = None,
+    kept: str | os.PathLike[str] | None = None,
+    name: str = "",
+    progress: bool = True,
+    **means: Any,
+) -> Sweep:
+    """Check a claim, or the claim that a function builds for each format, in every format of a grid.
+
+    With `kept`, finished formats are kept in that file, and a sweep started again goes on from there.
+    """
+    wanted = format_grid(formats) if isinstance(formats, str) else list(formats)
+    title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
+    done = {} if kept is None else _read(Path(kept), title)
+    workers = workers or os.cpu_count() or 1
+    with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, disable=not progress) as bar:
+
+        def left() -> Iterator[tuple[ClaimOf, AnyFormat, dict[str, Any]]]:
+            yield from ((claim, format, means) for format in wanted if str(format) not in done)
+
+        for deaths in range(6):
+            try:
+                for format, verdict in stream(_cell, left(), backend, workers):
+                    if format not in done:
+                        done[format] = verdict
+                        bar.update()
+                        if kept is not None:
+                            _write(Path(kept), title, done)
+                break
+            except WorkerLost:
+                if deaths == 5:
+                    raise
+    return Sweep(title, {str(format): done[str(format)] for format in wanted})
+
+
+def _cell(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[str, Verdict]:
+    """One format, in one worker; a construction that refuses the format is an answer too."""
+    try:
+        made = claim if isinstance(claim, Claim) else claim(format)
+        return str(format), check(made, format, **{"workers": 1, "progress": False, **means})
+    except GlypticError as error:
+        return str(format), Unknown(str(claim), "construction", str(format), f"{type(error).__name__}: {error}")
+
+
+def _write(path: Path, title: str, done: dict[str, Verdict]) -> None:
+    content = {"kind": "glyptic.prove.sweep", "name": title}
+    verdicts = {format: verdict_to_json(verdict) for format, verdict in done.items()}
+    write_whole(path, (json.dumps({**content, "verdicts": verdicts}, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def _read(path: Path, title: str) -> dict[str, Verdict]:
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_bytes())
+        if content["kind"] != "glyptic.prove.sweep" or content["name"] != title:
+            raise FileError(f"{path} is not a file of the sweep {title!r}; delete it, or name another.")
+        return {format: verdict_from_json(data) for format, data in content["verdicts"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path} cannot be read as a sweep ({error}); delete it, or name another.") from None
