@@ -1,0 +1,125 @@
+"""`glyptic combine`: one decider from several, by an expression such as `parity:8 & ~contains:11,8`.
+
+either = odd ("|" odd)*       odd = both ("^" both)*       both = one ("&" one)*
+one    = "~" one | "(" either ")" | name | 'quoted name'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import and_, invert, or_, xor
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from glyptic.errors import InputError
+
+Leaf = Callable[[str], Any]
+_TOKEN = re.compile(r"""\s*(?:([&|^~()])|'([^']+)'|"([^"]+)"|([^\s&|^~()'"]+))""")
+_DEEPEST = 100  # of parentheses and negations: an expression beyond that is a mistake, not a decider
+
+
+def parse(text: str, leaf: Leaf) -> Any:
+    """Read an expression; names become values by `leaf`, which then meet by the operators &, ^, | and ~.
+
+    >>> parse("a & ~(b | c)", {"a": 0b1100, "b": 0b1010, "c": 0b0001}.__getitem__)
+    4
+    """
+    reader = _Reader(text, _tokens(text), leaf)
+    value = reader.chain(0, 0)
+    if not reader.at_end:
+        raise reader.error("an operator &, | or ^ is missing")
+    return value
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    column: int
+    is_name: bool
+
+
+def _tokens(text: str) -> list[_Token]:
+    found, place = [], 0
+    while text[place:].strip():
+        match = _TOKEN.match(text, place)
+        if match is None:
+            column = place + len(text[place:]) - len(text[place:].lstrip()) + 1
+            raise InputError(f"the expression {text!r} has a quotation mark at column {column} that is never closed.")
+        group = match.lastindex or 1
+        found.append(_Token(match[group], match.start(group) + 1, group != 1))
+        place = match.end()
+    return found
+
+
+class _Reader:
+    """Recursive descent over the tokens of one expression."""
+
+    chains: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (("|", or_), ("^", xor), ("&", and_))
+
+    def __init__(self, text: str, tokens: list[_Token], leaf: Leaf) -> None:
+        self.text, self.tokens, self.leaf, self.place = text, tokens, leaf, 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.place == len(self.tokens)
+
+    def error(self, what: str) -> InputError:
+        where = "at its end" if self.at_end else f"before column {self.tokens[self.place].column}"
+        return InputError(f"the expression {self.text!r}: {what} {where}.")
+
+    def take(self, symbol: str) -> bool:
+        there = not self.at_end and not self.tokens[self.place].is_name and self.tokens[self.place].text == symbol
+        self.place += there
+        return there
+
+    def chain(self, level: int, depth: int) -> Any:
+        """Operands of one operator, joined from the left; the next level binds closer."""
+        if level == len(self.chains):
+            return self.one(depth)
+        symbol, join = self.chains[level]
+        value = self.chain(level + 1, depth)
+        while self.take(symbol):
+            value = join(value, self.chain(level + 1, depth))
+        return value
+
+    def one(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise self.error(f"more than {_DEEPEST} parentheses and negations inside each other")
+        if self.take("~"):
+            return invert(self.one(depth + 1))
+        if self.take("("):
+            value = self.chain(0, depth + 1)
+            if not self.take(")"):
+                raise self.error("a closing parenthesis is missing")
+            return value
+        if self.at_end or not self.tokens[self.place].is_name:
+            raise self.error("a decider's name is missing")
+        self.place += 1
+        return self.leaf(self.tokens[self.place - 1].text)
+
+
+@dataclass(frozen=True)
+class Combine:
+    """Combine deciders: & and, | or, ^ exclusive or, ~ not, parentheses.
+
+    Operands are built-in deciders or folders, in quotes if their names hold such signs. Prints the frame and writes the result to a folder.
+    """
+
+    expression: tyro.conf.Positional[str]
+    """such as "parity:8 & ~contains:11,8" """
+    out: Path = Path("combined")
+    """the folder to write"""
+    format: str | None = None
+    """the number format, such as fixed:8 or float:4,3"""
+
+    def main(self) -> None:
+        from glyptic.cli.models import open_model
+
+        parse(self.expression, lambda name: 0)  # a slip of the pen is told before any file is opened
+        made = parse(self.expression, lambda name: open_model(name, self.format)).replace(name=self.expression)
+        made.save(self.out)
+        print(f"{made.frame()}\n\nwritten to {self.out}")

@@ -1,0 +1,41 @@
+"""`glyptic normalize`: a decider whose last residual is its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+
+Kind = Literal["01", "inf", "plus-minus"]
+
+
+@dataclass(frozen=True)
+class Normalize:
+    """Normalize a transformer: its last residual becomes its answer, and its output matrix a projection.
+
+    01 leaves (T_NO, T_YES, 0, …); inf (1, 0, 0, …) or (1, ∞, 0, …); plus-minus (∞, −∞, 0, …) or (−∞, ∞, 0, …). Prints the frame of what was added and writes the result to a folder.
+    """
+
+    model: tyro.conf.Positional[str]
+    """a folder, or a built-in decider such as parity:8"""
+    kind: Kind = "plus-minus"
+    """which normalization"""
+    out: Path = Path("normalized")
+    """the folder to write"""
+    format: str | None = None
+    """the number format, such as fixed:8 or float:4,3"""
+    force: bool = False
+    """build it even in a format where it is known to fail"""
+
+    def main(self) -> None:
+        from glyptic.carve import normalize
+        from glyptic.cli.models import open_model
+
+        build = {"01": normalize.zero_one, "inf": normalize.infinity, "plus-minus": normalize.plus_minus}[self.kind]
+        model = open_model(self.model, self.format)
+        made = build(model, force=self.force)
+        made = made.replace(name=f"{self.kind} normalization of {model.name or self.model}")
+        made.save(self.out)
+        print(f"{made.frame()}\n\nwritten to {self.out}")
