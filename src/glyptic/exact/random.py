@@ -74,7 +74,7 @@ def _weights(rng: np.random.Generator, format: AnyFormat, density: float, shape:
     if isinstance(format, Exact):
         codes = rng.integers(-3 * format.denominator, 3 * format.denominator + 1, shape)
     else:
-        # Sixteenths up to 2, so that sums cancel and round; one weight in fifty saturates.
-        codes = encode(rng.integers(-32, 33, shape) / 16, format, nearest=True)
-        codes = np.where(rng.random(shape) < 0.02, rng.choice([format.min_code, format.max_code], shape), codes)
+        # Sixteenths up to 1, so that sums cancel and round; three weights in a thousand are B.
+        codes = encode(rng.integers(-16, 17, shape) / 16, format, nearest=True)
+        codes = np.where(rng.random(shape) < 0.003, rng.choice([format.min_code, format.max_code], shape), codes)
     return np.where(rng.random(shape) < density, codes, 0).astype(np.int64)

@@ -62,8 +62,8 @@ def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> C
         raise FormatError(f"{part}{list(place)}: {x[place]} is not a number of {format}; its largest value is written B.")
     limit = float(format.max)
     clipped = np.clip(x, float(format.min), limit)
-    mantissa, exponent = np.frexp(np.where(clipped == 0, 1.0, clipped))
-    scale = np.maximum(exponent - format.precision, format.least_exponent)  # the exponent of the last place
+    _, exponent = np.frexp(np.where(clipped == 0, 1.0, clipped))
+    scale = np.clip(exponent - format.precision, format.least_exponent, format.greatest_exponent)  # of the last place
     units = np.ldexp(clipped, -scale)
     if nearest:
         units = np.rint(units) if format.ties == "even" else np.copysign(np.ceil(np.abs(units) - 0.5), units)

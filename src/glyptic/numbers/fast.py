@@ -37,6 +37,7 @@ class Fast:
         self.format = format
         self.products = products
         self.host = host_of(format, products == "fused")
+        self._inner = kernels.Fused(self.host.rule) if products == "fused" else self.host.rule
 
     # Values ------------------------------------------------------------------------------------------------------------
 
@@ -100,8 +101,10 @@ class Fast:
 
     def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
         flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
-        product = products.fused_product if self.products == "fused" else products.sparse_product
-        return product(*weights, flat, self.host.rule).reshape(weights.starts.size - 1, *x.shape[1:])
+        # Looking for the largest operands pays where each is used by several rows and has many columns.
+        worth = self.products == "rounded" and flat.shape[1] >= 16 and weights.entries.size >= 8 * flat.shape[0]
+        product = products.bounded_product if worth else products.sparse_product
+        return product(*weights, flat, self._inner).reshape(weights.starts.size - 1, *x.shape[1:])
 
     def total(self, x: np.ndarray) -> np.ndarray:
         columns = np.ascontiguousarray(x).reshape(1, x.shape[0], -1)
@@ -109,8 +112,7 @@ class Fast:
         return sums.reshape(1, *x.shape[1:])
 
     def scores(self, queries: np.ndarray, keys: np.ndarray, visible: np.ndarray) -> np.ndarray:
-        fused = self.products == "fused"
-        return products.attention_scores(self._number(queries), keys, visible, self.host.rule, fused)
+        return products.attention_scores(self._number(queries), keys, visible, self._inner)
 
     def attention_weights(
         self, scores: np.ndarray, visible: np.ndarray, kind: Attention
@@ -140,8 +142,7 @@ class Fast:
         return np.where(best, shares[counts - 1], self.host.dtype(0))
 
     def mixture(self, weights: np.ndarray, values: np.ndarray, visible: np.ndarray) -> np.ndarray:
-        fused = self.products == "fused"
-        return products.attention_mixture(self._number(weights), values, visible, self.host.rule, fused)
+        return products.attention_mixture(self._number(weights), values, visible, self._inner)
 
 
 def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -22,7 +22,7 @@ from numba.extending import intrinsic, overload
 
 from glyptic.numbers.formats import Format
 
-_compile = njit(nogil=True, cache=True, error_model="numpy")
+compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 
 class FixedEven(NamedTuple):
@@ -94,6 +94,12 @@ def _larger(a, b):
 
 class Unbounded(NamedTuple):
     """A rule where it is known that nothing can saturate: no clamps."""
+
+    rule: Rule
+
+
+class Fused(NamedTuple):
+    """A rule for inner products whose products are not rounded; float64 only."""
 
     rule: Rule
 
@@ -170,15 +176,17 @@ def _summed(x, rule):
     return lambda x, rule: rounded(x, rule)
 
 
-def fused(total, x, y, rule):
-    """[total + x·y] with the product unrounded; float64 only."""
+def accumulated(total, x, y, rule):
+    """[total + [x·y]], or [total + x·y] under a Fused rule: one step of an inner product."""
     raise NotImplementedError("compiled code only")
 
 
-@overload(fused)
-def _fused(total, x, y, rule):
-    if _is_fixed(rule):
-        return lambda total, x, y, rule: rounded(total + x * y, rule)
+@overload(accumulated)
+def _accumulated(total, x, y, rule):
+    if rule.instance_class is not Fused:
+        return lambda total, x, y, rule: summed(total + rounded(x * y, rule), rule)
+    if _is_fixed(rule.types[0]):
+        return lambda total, x, y, rule: rounded(total + x * y, rule.rule)
 
     def to_odd(total, x, y, rule):
         product = x * y
@@ -188,7 +196,7 @@ def _fused(total, x, y, rule):
         bits = _bits(near)
         if error != 0 and bits & 1 == 0:
             near = _float(bits + (1 if (error > 0) == (near > 0) else -1))
-        return rounded(near, rule)
+        return rounded(near, rule.rule)
 
     return to_odd
 
@@ -196,7 +204,7 @@ def _fused(total, x, y, rule):
 # Elementwise -----------------------------------------------------------------------------------------------------------
 
 
-@_compile
+@compiled
 def round_array(x, rule):
     out = np.empty_like(x)
     flat, result = x.ravel(), out.ravel()
@@ -205,7 +213,7 @@ def round_array(x, rule):
     return out
 
 
-@_compile
+@compiled
 def add_arrays(x, y, rule):
     """[x + y], for two contiguous arrays of one shape."""
     out = np.empty_like(x)
@@ -215,7 +223,7 @@ def add_arrays(x, y, rule):
     return out
 
 
-@_compile
+@compiled
 def multiply_arrays(x, y, rule):
     """[x · y]; in fixed point one factor comes as a number, the other in units."""
     out = np.empty_like(x)
@@ -250,7 +258,7 @@ def _quotient(x, y, scale, rule):
     return by_integers
 
 
-@_compile
+@compiled
 def divide_arrays(x, y, scale, rule):
     """[x / y] in float64, for two contiguous arrays of one shape; no y may be 0."""
     out = np.empty_like(x)
@@ -284,7 +292,7 @@ def _root(x, scale, rule):
     return by_integers
 
 
-@_compile
+@compiled
 def root_array(x, scale, rule):
     out = np.empty_like(x)
     flat, result = x.ravel(), out.ravel()

@@ -1,4 +1,4 @@
-"""Inner products, compiled: the matrix products and the two steps of attention, every product and sum rounded.
+"""Inner products, compiled: the matrix product and the two steps of attention, every product and sum rounded.
 
 All of them add up left to right, as the semantics demands, and run along the last axis (columns, or the batch), so that the
 machine works on many independent sums at once. Left factors come as numbers, right factors in host units: see `kernels`.
@@ -8,12 +8,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from glyptic.numbers.kernels import Unbounded, _compile, fused, rounded, summed
+from glyptic.numbers.kernels import Unbounded, accumulated, compiled, summed
 
 _BLOCK = 256  # columns worked on at once: one block of results and four of operands fit in the first-level cache
 
 
-@_compile
+@compiled
+def sparse_product(starts, columns, weights, x, rule):
+    """Y = W X with W compressed by rows: Y[i] = [… [[w·x] + [w·x]] …], zeros skipped ([t + 0] = t and [0·x] = 0)."""
+    rows, width = starts.size - 1, x.shape[1]
+    y = np.zeros((rows, width), x.dtype)
+    for first in range(0, width, _BLOCK):
+        last = min(width, first + _BLOCK)
+        for i in range(rows):
+            terms = slice(starts[i], starts[i + 1])
+            _add_row(columns[terms], weights[terms], x, first, last, y[i, first:last], rule)
+    return y
+
+
+@compiled
+def bounded_product(starts, columns, weights, x, rule):
+    """The same; where Σ (|w|·max|x| + 1) stays within the format nothing can saturate, and the loop drops its clamps."""
+    rows, width = starts.size - 1, x.shape[1]
+    y = np.zeros((rows, width), x.dtype)
+    for first in range(0, width, _BLOCK):
+        last = min(width, first + _BLOCK)
+        largest = _largest(x, first, last)
+        for i in range(rows):
+            terms = slice(starts[i], starts[i + 1])
+            bound = 0.0
+            for at in range(starts[i], starts[i + 1]):
+                bound += abs(weights[at]) * largest[columns[at]] * 1.01 + 1.0  # 1.01 pays for rounding, here and there
+            if bound < rule.high:
+                _add_row(columns[terms], weights[terms], x, first, last, y[i, first:last], Unbounded(rule))
+            else:
+                _add_row(columns[terms], weights[terms], x, first, last, y[i, first:last], rule)
+    return y
+
+
+@compiled
 def _largest(x, first, last):
     """The largest absolute value of each row, within a block of columns."""
     out = np.zeros(x.shape[0], x.dtype)
@@ -25,31 +58,9 @@ def _largest(x, first, last):
     return out
 
 
-@_compile
-def sparse_product(starts, columns, weights, x, rule):
-    """Y = W X with W compressed by rows: Y[i] = [… [[w·x] + [w·x]] …], zeros skipped ([t + 0] = t and [0·x] = 0).
-
-    Where Σ (|w|·max|x| + 1) stays within the format, nothing can saturate on the way and the loop drops its clamps.
-    """
-    rows, width = starts.size - 1, x.shape[1]
-    y = np.zeros((rows, width), x.dtype)
-    for first in range(0, width, _BLOCK):
-        last = min(width, first + _BLOCK)
-        largest = _largest(x, first, last)
-        for i in range(rows):
-            bound = 0.0
-            for at in range(starts[i], starts[i + 1]):
-                bound += abs(weights[at]) * largest[columns[at]] * 1.01 + 1.0
-            terms = columns[starts[i] : starts[i + 1]], weights[starts[i] : starts[i + 1]]
-            if bound < rule.high:
-                _add_row(terms[0], terms[1], x, first, last, y[i, first:last], Unbounded(rule))
-            else:
-                _add_row(terms[0], terms[1], x, first, last, y[i, first:last], rule)
-    return y
-
-
-@_compile
+@compiled
 def _add_row(columns, weights, x, first, last, y, rule):
+    """y += Σ w·x over one row's terms, in a block of columns."""
     count = columns.size
     at = 0
     while at + 4 <= count:  # four terms a pass: the running sum stays in a register
@@ -57,33 +68,19 @@ def _add_row(columns, weights, x, first, last, y, rule):
         x0, x1 = x[columns[at], first:last], x[columns[at + 1], first:last]
         x2, x3 = x[columns[at + 2], first:last], x[columns[at + 3], first:last]
         for j in range(last - first):
-            total = summed(y[j] + rounded(w0 * x0[j], rule), rule)
-            total = summed(total + rounded(w1 * x1[j], rule), rule)
-            total = summed(total + rounded(w2 * x2[j], rule), rule)
-            y[j] = summed(total + rounded(w3 * x3[j], rule), rule)
+            total = accumulated(y[j], w0, x0[j], rule)
+            total = accumulated(total, w1, x1[j], rule)
+            total = accumulated(total, w2, x2[j], rule)
+            y[j] = accumulated(total, w3, x3[j], rule)
         at += 4
     for rest in range(at, count):
         w, row = weights[rest], x[columns[rest], first:last]
         for j in range(last - first):
-            y[j] = summed(y[j] + rounded(w * row[j], rule), rule)
+            y[j] = accumulated(y[j], w, row[j], rule)
 
 
-@_compile
-def fused_product(starts, columns, weights, x, rule):
-    """Y = W X with products unrounded inside the running sum; float64."""
-    rows, width = starts.size - 1, x.shape[1]
-    y = np.zeros((rows, width), x.dtype)
-    for i in range(rows):
-        out = y[i]
-        for at in range(starts[i], starts[i + 1]):
-            w, row = weights[at], x[columns[at]]
-            for j in range(width):
-                out[j] = fused(out[j], w, row[j], rule)
-    return y
-
-
-@_compile
-def attention_scores(queries, keys, visible, rule, is_fused):
+@compiled
+def attention_scores(queries, keys, visible, rule):
     """⟨q_i, k_j⟩ for the visible pairs: (c, n_q, batch), (c, n_k, batch) -> (n_q, n_k, batch); the others are 0."""
     depth, n_q, batch = queries.shape
     n_k = keys.shape[1]
@@ -91,45 +88,32 @@ def attention_scores(queries, keys, visible, rule, is_fused):
     for i in range(n_q):
         for j in range(n_k):
             if visible[i, j]:
-                _accumulate(queries, keys, i, j, depth, out[i, j], rule, is_fused)
+                total = out[i, j]
+                for c in range(depth):
+                    q, k = queries[c, i], keys[c, j]
+                    for b in range(batch):
+                        total[b] = accumulated(total[b], q[b], k[b], rule)
     return out
 
 
-@_compile
-def _accumulate(queries, keys, i, j, depth, total, rule, is_fused):
-    for c in range(depth):
-        q, k = queries[c, i], keys[c, j]
-        if is_fused:
-            for b in range(total.size):
-                total[b] = fused(total[b], q[b], k[b], rule)
-        else:
-            for b in range(total.size):
-                total[b] = summed(total[b] + rounded(q[b] * k[b], rule), rule)
-
-
-@_compile
-def attention_mixture(weights, values, visible, rule, is_fused):
+@compiled
+def attention_mixture(weights, values, visible, rule):
     """Σ_j s_ij v_j over the visible j, in order: (n_q, n_k, batch), (c, n_k, batch) -> (c, n_q, batch)."""
     n_q, n_k, batch = weights.shape
     depth = values.shape[0]
     out = np.zeros((depth, n_q, batch), values.dtype)
-    for c in range(depth):
-        for i in range(n_q):
-            total = out[c, i]
-            for j in range(n_k):
-                if not visible[i, j]:
-                    continue
-                w, v = weights[i, j], values[c, j]
-                if is_fused:
+    for i in range(n_q):
+        for j in range(n_k):
+            if visible[i, j]:
+                w = weights[i, j]
+                for c in range(depth):
+                    total, v = out[c, i], values[c, j]
                     for b in range(batch):
-                        total[b] = fused(total[b], w[b], v[b], rule)
-                else:
-                    for b in range(batch):
-                        total[b] = summed(total[b] + rounded(w[b] * v[b], rule), rule)
+                        total[b] = accumulated(total[b], w[b], v[b], rule)
     return out
 
 
-@_compile
+@compiled
 def total_visible(x, visible, rule):
     """sum(x_i1, x_i2, …) over the visible, left to right: (n_q, n_k, batch) -> (n_q, batch)."""
     n_q, n_k, batch = x.shape

@@ -1,0 +1,54 @@
+"""`glyptic run`: one input through one transformer, in its own arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tyro.conf import Positional
+
+from glyptic.exact.running import Engine
+from glyptic.numbers import Attention
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run a transformer on an input and print its answer, and, if asked, all that it computes on the way.
+
+    MODEL is a folder with config.json and model.safetensors, or the name of a built-in decider (`glyptic run parity 0110`).
+    """
+
+    model: Positional[str]
+    """A folder, or a built-in decider such as parity:8."""
+    input: Positional[str]
+    """The input: characters if all tokens are single characters, else words."""
+    trace: bool = False
+    """Print the residual stream after every step, and the attention weights, as exact fractions."""
+    steps: int = 1
+    """Steps of chain of thought: each appends the answer and goes on."""
+    format: str | None = None
+    """Round every weight to this format first, such as fixed:4, float:5,10/even or fp16."""
+    attention: Attention | None = None
+    """Read the same weights with another attention: max-subtracted softmax, or hard."""
+    engine: Engine = "auto"
+    """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
+
+    def main(self) -> None:
+        from glyptic.cli.models import open_model
+        from glyptic.exact import show_number, show_trace
+
+        transformer = open_model(self.model, self.format)
+        if self.attention is not None:
+            transformer = transformer.with_options(attention=self.attention)
+        patterns = ["embedding", "*.after_*", "*.weights", "final_norm"] if self.trace else False
+        run = transformer.run(self.input, steps=self.steps, trace=patterns, engine=self.engine)
+        if self.trace:
+            print(show_trace(run), end="\n\n")
+        for name, values in {"logits": run.logits, "probabilities": run.probabilities}.items():
+            shown = zip(transformer.answers, values, strict=False)
+            if values:
+                print(f"{name:<14} " + "  ".join(f"{a} {show_number(x, transformer.format)}" for a, x in shown))
+        if self.steps > 1:
+            print(f"{'chain':<14} {' '.join(run.chain)}")
+        print(f"{'answer':<14} {run.answer}")
+
+

@@ -1,0 +1,94 @@
+"""Break one rounding rule, and a comparison with the reference fails: the tests can tell."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from glyptic.errors import FormatError
+from glyptic.numbers import Format, Reference, parse_format
+from glyptic.numbers.fast import Fast
+from glyptic.numbers.kernels import rounding_rule
+
+
+def agrees(fast: Fast, format: Format) -> bool:
+    """Whether +, × and inner products of the fast arithmetic are the reference's; a number outside the format is not."""
+    try:
+        return _agrees(fast, format)
+    except FormatError:
+        return False
+
+
+def _agrees(fast: Fast, format: Format) -> bool:
+    reference = Reference(format, fast.products)
+    codes = np.arange(format.min_code, format.max_code + 1)
+    codes = codes[:: 1 + 2 * (len(codes) > 150)]
+    x, y = np.repeat(codes, len(codes)), np.tile(codes, len(codes))
+    for operation in ("add", "multiply"):
+        ours = getattr(fast, operation)(fast.values(x), fast.values(y))
+        theirs = getattr(reference, operation)(reference.values(x), reference.values(y))
+        if not np.array_equal(fast.codes(ours), reference.codes(theirs)):
+            return False
+    weights = codes[: len(codes) // 4 * 4].reshape(-1, 4)
+    columns = np.stack([codes[:4], codes[-4:], codes[1:5]], axis=1)[:, :, None]
+    ours = fast.codes(fast.linear(fast.weights(weights), fast.values(columns)))
+    return np.array_equal(ours, reference.codes(reference.linear(reference.weights(weights), reference.values(columns))))
+
+
+NAMES = ["fixed:3", "fixed:3/even", "float:3,2", "fp8_e4m3", "ieee:4,3,normal", "q:3,3"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unbroken(name: str) -> None:
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    assert agrees(Fast(format), format)
+
+
+def other_ties(format: Format) -> Format:
+    return format.with_ties("even" if format.ties == "zero" else "zero")
+
+
+def no_saturation(format: Format) -> Format:
+    return replace(format, top=2 * format.top + 1, precision=format.precision + 1) if format.is_fixed else replace(
+        format, greatest_exponent=format.greatest_exponent + 1
+    )
+
+
+def other_subnormals(format: Format) -> Format:
+    return replace(format, subnormals=not format.subnormals)
+
+
+def coarser(format: Format) -> Format:
+    return replace(format, least_exponent=format.least_exponent + 1, greatest_exponent=format.greatest_exponent + 1)
+
+
+# Fixed point is kept in units, so its rule knows neither exponents nor subnormals: those two break floats only.
+BROKEN = [(name, broken) for name in NAMES for broken in (other_ties, no_saturation)]
+BROKEN += [(name, broken) for name in ("float:3,2", "fp8_e4m3", "ieee:4,3,normal") for broken in (other_subnormals, coarser)]
+
+
+@pytest.mark.parametrize(("name", "broken"), BROKEN)
+def test_broken(name: str, broken) -> None:
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    fast = Fast(format)
+    wrong = rounding_rule(broken(format), fast.host.dtype)
+    fast.host = replace(fast.host, rule=wrong)
+    fast._inner = wrong
+    assert not agrees(fast, format)
+
+
+def test_fused_is_not_rounded() -> None:
+    """The two readings of an inner product differ, and each engine follows the one it was asked for."""
+    format = parse_format("fixed:3")
+    assert isinstance(format, Format)
+    assert agrees(Fast(format, "fused"), format)
+    # In units of 1/8: 2, then −3/2, a tie. Rounded first it is −1 and leaves 1; fused, 2 − 3/2 = 1/2 is itself a tie, to 0.
+    weights = np.array([[format.code(Fraction(1)), format.code(Fraction(-3, 8))]])
+    x = np.array([[[format.code(Fraction(1, 4))]], [[format.code(Fraction(1, 2))]]])
+    for engine in (Fast, Reference):
+        rounded, fused = (engine(format, products) for products in ("rounded", "fused"))
+        assert rounded.codes(rounded.linear(rounded.weights(weights), rounded.values(x))).item() == 1
+        assert fused.codes(fused.linear(fused.weights(weights), fused.values(x))).item() == 0
