@@ -106,7 +106,8 @@ class _Reader:
 class Combine:
     """Combine deciders: & and, | or, ^ exclusive or, ~ not, parentheses.
 
-    Operands are built-in deciders or folders, in quotes if their names hold such signs. Prints the frame and writes the result to a folder.
+    Operands are built-in deciders or folders, in quotes if their names hold such signs. Prints the frame and writes
+    the result to a folder.
     """
 
     expression: tyro.conf.Positional[str]

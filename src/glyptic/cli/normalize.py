@@ -15,7 +15,8 @@ Kind = Literal["01", "inf", "plus-minus"]
 class Normalize:
     """Normalize a transformer: its last residual becomes its answer, and its output matrix a projection.
 
-    01 leaves (T_NO, T_YES, 0, …); inf (1, 0, 0, …) or (1, ∞, 0, …); plus-minus (∞, −∞, 0, …) or (−∞, ∞, 0, …). Prints the frame of what was added and writes the result to a folder.
+    01 leaves (T_NO, T_YES, 0, …); inf (1, 0, 0, …) or (1, ∞, 0, …); plus-minus (∞, −∞, 0, …) or (−∞, ∞, 0, …). Prints
+    the frame of what was added and writes the result to a folder.
     """
 
     model: tyro.conf.Positional[str]
