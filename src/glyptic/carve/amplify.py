@@ -12,7 +12,7 @@ come before:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -27,11 +27,13 @@ _MOST_COPIES, _MOST_LAYERS = 64, 3
 class Plan:
     """`early` gives the copies of each layer that only enlarges; `copies` those of the last, where x > 0 becomes B.
 
-    `threshold` is [B·x] for the least x that the last layer meets: what relu(threshold − B·x) compares with.
+    `swing` copies take a sum from −B to B, or back. `threshold` is [B·x] for the least x that the last layer meets: what
+    relu(threshold − B·x) compares with.
     """
 
     early: tuple[int, ...]
     copies: int
+    swing: int
     threshold: Fraction
 
 
@@ -41,7 +43,7 @@ def plan(format: AnyFormat, products: Products = "rounded", least: Fraction | No
 
     >>> from glyptic.numbers import Fixed, Float
     >>> plan(Fixed(8)), plan(Float(3, 2)).copies, plan(Float(1, 1)).early
-    (Plan(early=(), copies=1, threshold=Fraction(1, 1)), 3, (1,))
+    (Plan(early=(), copies=1, swing=2, threshold=Fraction(1, 1)), 3, (1,))
     """
     if isinstance(format, Exact):
         return None
@@ -52,29 +54,42 @@ def plan(format: AnyFormat, products: Products = "rounded", least: Fraction | No
 def _plan(format: Format, products: Products, x: Fraction, layers: int) -> Plan | None:
     """With so many layers before the last; of each, one copy if that will do, else as many as still enlarge."""
     unit = format.round(x * format.max)
-    most = _copies(format, products, unit)
     if layers == 0:
-        return Plan((), most, unit) if _sum(format, products, unit, most) == format.max else None
-    for copies in (1, most):
-        rest = _plan(format, products, format.round(x + _sum(format, products, unit, copies)), layers - 1)
+        copies, swing = (copies_to_top(format, products, unit, start) for start in (Fraction(0), -format.max))
+        return Plan((), copies, swing, unit) if copies and swing else None
+    for copies in (1, _most_copies(format, products, unit)):
+        rest = _plan(format, products, format.round(x + sum_of(format, products, unit, copies)), layers - 1)
         if rest is not None:
-            return Plan((copies, *rest.early), rest.copies, rest.threshold)
+            return replace(rest, early=(copies, *rest.early))
     return None
 
 
-def _sum(format: Format, products: Products, unit: Fraction, copies: int) -> Fraction:
-    term, total = unit * format.max, Fraction(0)
+def sum_of(format: Format, products: Products, unit: Fraction, copies: int, start: Fraction = Fraction(0)) -> Fraction:
+    """start + B·unit + … + B·unit, as a row of W_2 adds it up."""
+    term = unit * format.max if products == "fused" else format.round(unit * format.max)
     for _ in range(copies):
-        total = format.round(total + (term if products == "fused" else format.round(term)))
-    return total
+        start = format.round(start + term)
+    return start
 
 
-def _copies(format: Format, products: Products, unit: Fraction) -> int:
-    """As many as still enlarge the sum."""
-    copies = 1
-    while copies < _MOST_COPIES and _sum(format, products, unit, copies) < _sum(format, products, unit, copies + 1):
-        copies += 1
-    return copies
+def copies_to_top(format: Format, products: Products, unit: Fraction, start: Fraction = Fraction(0)) -> int:
+    """How many copies of B·unit take a sum from `start` to B; 0 if it stalls, or takes too many."""
+    for copies in range(1, 2 * _MOST_COPIES + 1):
+        grown = sum_of(format, products, unit, 1, start)
+        if grown == format.max:
+            return copies
+        if grown <= start:
+            return 0
+        start = grown
+    return 0
+
+
+def _most_copies(format: Format, products: Products, unit: Fraction) -> int:
+    """As many as still enlarge a sum from 0."""
+    copies, total = 0, Fraction(0)
+    while copies < _MOST_COPIES and (grown := sum_of(format, products, unit, 1, total)) > total:
+        copies, total = copies + 1, grown
+    return max(1, copies)
 
 
 def reaches_top(products: Products) -> Fact:

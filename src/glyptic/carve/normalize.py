@@ -75,7 +75,7 @@ def plus_minus(transformer: Transformer, *, force: bool = False) -> Transformer:
     >>> T = random_transformer(Fixed(4), sizes=Sizes(layers=0))
     >>> N = plus_minus(T)
     >>> N.answer("0110") == T.answer("0110"), [str(x) for x in N.run("0110").logits]
-    (True, ['255/16', '-255/16'])
+    (True, ['-255/16', '255/16'])
     """
     facts = decider_facts(transformer, ("B", "-B"), ("-B", "B"))
     require(facts, transformer.format, "normalize.plus_minus", force)
@@ -140,7 +140,7 @@ def result_names(transformer: Transformer) -> tuple[str, ...]:
 def plan_of(transformer: Transformer) -> Plan:
     """How D becomes B in this format; if that was forced where nothing does, as well as one copy can."""
     found = plan(transformer.format, transformer.options.products)
-    return found or Plan((), 1, transformer.format.round(transformer.format.least * transformer.format.max))
+    return found or Plan((), 1, 2, transformer.format.round(transformer.format.least * transformer.format.max))
 
 
 def decider_facts(transformer: Transformer, *outcomes: tuple[str, str]) -> list[Fact]:

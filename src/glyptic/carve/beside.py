@@ -1,0 +1,166 @@
+"""Several transformers side by side in one, block-diagonal: each in coordinates of its own, none touching another's.
+
+A head or hidden unit of one is 0 in the others' rows and columns, and [x + 0] = x, so each computes exactly what it did. A shallower
+one has nothing in the later layers, so its coordinates stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import zip_longest
+
+import numpy as np
+
+from glyptic.carve.coordinates import refuse_norms
+from glyptic.errors import ModelError
+from glyptic.exact import FeedForward, Head, Layer, Transformer
+from glyptic.exact.history import Frame
+from glyptic.numbers import AnyFormat, Codes
+
+
+def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> Transformer:
+    """One transformer with all the coordinates, renamed label.name, and all the answers, renamed label.answer.
+
+    >>> from glyptic.exact import Sizes, random_transformer
+    >>> from glyptic.numbers import Fixed
+    >>> a, b = (random_transformer(Fixed(4), seed, Sizes(layers=0)) for seed in (1, 2))
+    >>> both = beside([a, b])
+    >>> both.answers, both.run("01").logits == a.run("01").logits + b.run("01").logits
+    (('a.NO', 'a.YES', 'b.NO', 'b.YES'), True)
+    """
+    first, names = transformers[0], list(labels) or letters(len(transformers))
+    for transformer in transformers:
+        refuse_norms(transformer)
+    blocks = _blocks([t.width for t in transformers])
+    token, position = (
+        np.concatenate([getattr(t, part) for t in transformers], axis=1)
+        for part in ("token_embedding", "position_embedding")
+    )
+    layers = zip_longest(*(t.layers for t in transformers), fillvalue=Layer())
+    return Transformer(
+        first.format,
+        first.vocabulary,
+        _labelled(names, [t.coordinates for t in transformers]),
+        token,
+        position,
+        tuple(_merge(group, blocks) for group in layers),
+        np.concatenate([block.columns(t.output) for t, block in zip(transformers, blocks, strict=True)]),
+        _labelled(names, [t.answers for t in transformers]),
+        first.options,
+        history=tuple(_relabel(f, name) for t, name in zip(transformers, names, strict=True) for f in t.history),
+    )
+
+
+def letters(count: int) -> list[str]:
+    """a, b, c, …; t0, t1, … for more than there are letters."""
+    return [chr(ord("a") + i) for i in range(count)] if count <= 26 else [f"t{i}" for i in range(count)]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A transformer's place among all coordinates."""
+
+    start: int
+    size: int
+    width: int
+
+    def columns(self, codes: Codes) -> Codes:
+        out = np.zeros((len(codes), self.width), np.int64)
+        out[:, self.start : self.start + self.size] = codes
+        return out
+
+    def rows(self, codes: Codes) -> Codes:
+        out = np.zeros((self.width, *codes.shape[1:]), np.int64)
+        out[self.start : self.start + self.size] = codes
+        return out
+
+
+def _blocks(sizes: list[int]) -> list[_Block]:
+    starts = np.cumsum([0, *sizes]).tolist()
+    return [_Block(start, size, starts[-1]) for start, size in zip(starts[:-1], sizes, strict=True)]
+
+
+def _merge(group: Sequence[Layer], blocks: list[_Block]) -> Layer:
+    """One layer of each: their heads one after another, their hidden units one after another."""
+    pairs = list(zip(group, blocks, strict=True))
+    heads = tuple(
+        Head(*(block.columns(m) for m in (head.query, head.key, head.value)), block.rows(head.output))
+        for layer, block in pairs
+        for head in layer.heads
+    )
+    parts = [(layer.feed_forward, block) for layer, block in pairs if layer.feed_forward is not None]
+    if not parts:
+        return Layer(heads)
+    w1 = np.concatenate([block.columns(ff.w1) for ff, block in parts])
+    w2 = np.concatenate([block.rows(ff.w2) for ff, block in parts], axis=1)
+    b1, b2 = np.concatenate([ff.b1 for ff, _ in parts]), sum(block.rows(ff.b2) for ff, block in parts)
+    return Layer(heads, FeedForward(w1, b1, w2, np.asarray(b2)))
+
+
+def _labelled(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(f"{label}.{name}" for label, names in zip(labels, groups, strict=True) for name in names)
+
+
+def _relabel(frame: Frame, label: str) -> Frame:
+    touches = tuple(replace(t, coordinates=tuple(f"{label}.{name}" for name in t.coordinates)) for t in frame.touches)
+    new = tuple(f"{label}.{name}" for name in frame.new_coordinates)
+    return replace(frame, construction=f"{label}: {frame.construction}", touches=touches, new_coordinates=new)
+
+
+def reconciled(
+    transformers: Sequence[Transformer], format: AnyFormat | None = None, common: bool = False
+) -> list[Transformer]:
+    """The transformers with one format, vocabulary, list of answers and longest input; what cannot be made equal is refused.
+
+    Order of tokens and answers is no matter, and the longest input is the shortest of theirs. Formats are changed only if one
+    is given, for rounding weights can change answers; tokens that not all know are dropped only if `common`.
+    """
+    chosen = [t if format is None or t.format == format else t.in_format(format) for t in transformers]
+    first, length = chosen[0], min(t.max_length for t in chosen)
+    shared = tuple(token for token in first.vocabulary if all(token in t.vocabulary for t in chosen))
+    if not shared:
+        raise ModelError("these transformers have no token in common; they cannot read the same inputs.")
+    for t in chosen[1:]:
+        _check_alike(first, t)
+    if not common:
+        for t in chosen:
+            unknown = [token for token in t.vocabulary if token not in shared]
+            if unknown:
+                raise ModelError(
+                    f"token {unknown[0]!r} is in the vocabulary of {t!r} but not of all; pass common=True to keep the "
+                    f"tokens that all know ({' '.join(shared)})."
+                )
+    return [_restricted(t, shared, first.answers, length) for t in chosen]
+
+
+def _check_alike(first: Transformer, other: Transformer) -> None:
+    if first.format != other.format:
+        raise ModelError(
+            f"{first!r} and {other!r} have different formats; pass format= to round the weights of all into one "
+            "(which can change answers), or build them in one."
+        )
+    for field in fields(first.options):
+        ours, theirs = getattr(first.options, field.name), getattr(other.options, field.name)
+        if ours != theirs:
+            raise ModelError(f"options.{field.name} is {ours!r} in {first!r} and {theirs!r} in {other!r}; make them equal.")
+    if sorted(first.answers) != sorted(other.answers):
+        raise ModelError(
+            f"the answers of {first!r} are {', '.join(first.answers)}, those of {other!r} {', '.join(other.answers)}; "
+            "give them the same names."
+        )
+
+
+def _restricted(t: Transformer, tokens: tuple[str, ...], answers: tuple[str, ...], length: int) -> Transformer:
+    if t.vocabulary == tokens and t.answers == answers and t.max_length == length:
+        return t
+    return t.replace(
+        vocabulary=tokens,
+        token_embedding=t.token_embedding[[t.vocabulary.index(token) for token in tokens]],
+        answers=answers,
+        output=t.output[[t.answers.index(answer) for answer in answers]],
+        position_embedding=t.position_embedding[:length],
+    )
+
+
+__all__ = ["beside", "letters", "reconciled"]
