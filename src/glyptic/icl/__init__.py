@@ -9,14 +9,14 @@ The theory needs numpy and scipy only:
 | `loss` | the population loss, its gradient and Hessian, exact |
 | `optimum` | Γ, the global minimum and L*, in closed form |
 | `theorem`, `flow`, `reduced` | the start, gradient flow by (d+1)² equations, and by d + 2 |
-| `risk`, `labels` | the risk on any law of (x, y) in three parts, and laws to try it on |
+| `risk`, `labels`, `simulate` | the risk on any law of (x, y) in three parts; laws to try it on; the same by sampling |
 | `shifts`, `random_covariance` | one formula for every shift between training and test |
 | `depth` | L layers are L steps of preconditioned gradient descent |
 | `quartic`, `landscape` | critical points, spurious minima, where random starts end |
 | `figures`, `pictures` | tables, figures and their files; the four pictures of the theory |
 
-What trains or compares (`tasks`, `baselines`, `learners`, `training`, `comparison`, `diversity`, `sweeps`, `reproduce`, …) imports
-torch and scikit-learn, and is loaded only when its name is used.
+What trains or compares (`tasks`, `baselines`, `learners`, `training`, `comparison`, `diversity`, `sweeps`, `reproduce`
+and their helpers) imports torch and scikit-learn, and is loaded only when its name is used.
 
 >>> from glyptic import icl
 >>> problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)

@@ -1,12 +1,13 @@
 """L layers of sparse linear attention are exactly L steps of preconditioned gradient descent on the prompt.
 
-Take W^PV = diag(0, 1) and W^KQ = diag(−A_l, 0) in layer l, and let no token attend to the query. The inputs never change;
-the label row does: with R(w) = (1/2n) Σ (⟨w, x_i⟩ − y_i)² and w_{l+1} = w_l − A_l ∇R(w_l), w_0 = 0, by induction
+Take W^PV = diag(0, 1) and W^KQ = diag(−A_l, 0) in layer l, and let no token attend to the query. The inputs never
+change; the label row does: with R(w) = (1/2n) Σ (⟨w, x_i⟩ − y_i)², w_0 = 0 and w_{l+1} = w_l − A_l ∇R(w_l), by
+induction
 
     label of token i after l layers = y_i − ⟨w_l, x_i⟩,       label of the query = −⟨w_l, x_q⟩,
 
-since a layer adds −(1/n) Σ_i (y_i − ⟨w_l, x_i⟩) x_iᵀA_l x_j = ∇R(w_l)ᵀA_l x_j to token j (A_l symmetric). The prediction is minus
-the query's label. If the query is attended to, layer 2 already differs: its label is no longer 0.
+since a layer adds −(1/n) Σ_i (y_i − ⟨w_l, x_i⟩) x_iᵀA_l x_j = ∇R(w_l)ᵀA_l x_j to token j (A_l symmetric). The
+prediction is minus the query's label. If the query is attended to, layer 2 already differs: its label is no longer 0.
 """
 
 from __future__ import annotations

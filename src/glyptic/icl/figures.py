@@ -17,19 +17,15 @@ from glyptic.errors import FileError, MissingExtra
 COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255", "#666633"]
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "font.size": 11,
     "axes.titlesize": 12,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
     "grid.color": "#E4E4E4",
     "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    "legend.fontsize": 9.5,
     "lines.linewidth": 1.8,
     "mathtext.fontset": "cm",
     "svg.fonttype": "path",  # the picture looks the same where the font is missing
@@ -66,6 +62,7 @@ def save(figure: Any, data: Data, stem: str | Path) -> list[Path]:
 
     stem = Path(stem)
     header, rows = _table_of(data)
+    _finish(figure)
     try:
         stem.parent.mkdir(parents=True, exist_ok=True)
         with mpl.rc_context(_STYLE):
@@ -75,7 +72,21 @@ def save(figure: Any, data: Data, stem: str | Path) -> list[Path]:
                 _whole(stem, ".csv", lambda path: _write_csv(path, header, rows)),
             ]
     except OSError as error:
-        raise FileError(f"cannot write {stem}.svg and its companions ({error.strerror}): choose another --out.") from None
+        raise FileError(f"cannot write {stem}.svg and its companions ({error.strerror}): choose another.") from None
+
+
+def _finish(figure: Any) -> None:
+    """What matplotlib decides when a title or a legend is made, decided here for every figure alike."""
+    for axes in figure.axes:
+        title = axes.get_title()
+        if title:
+            axes.set_title("")
+            axes.set_title(title, loc="left", fontweight="bold", fontsize=12)
+        legend = axes.get_legend()
+        if legend is not None:
+            legend.set_frame_on(False)
+            for text in legend.get_texts():
+                text.set_fontsize(9.5)
 
 
 def table(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> str:

@@ -7,12 +7,13 @@ pays, with the exact Hessian. From the start of the theorem, `reduced.reduced_fl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
+from tqdm import tqdm
 
 from glyptic.icl.loss import gradient, hessian
 from glyptic.icl.lsa import Blocks
@@ -42,6 +43,11 @@ class Trajectory:
     @property
     def end(self) -> Blocks:
         return self.blocks(-1)
+
+    def thinned(self, points: int) -> Trajectory:
+        """At most so many of the times after 0, the last included: enough to draw."""
+        kept = np.unique(np.linspace(1, len(self) - 1, min(points, len(self) - 1)).astype(int))
+        return replace(self, times=self.times[kept], states=self.states[kept])
 
     def excess(self) -> Array:
         """L − L* at each time."""
@@ -100,9 +106,15 @@ def solve(
 ) -> Trajectory:
     wanted: Any = None if times is None else as_finite("times", times, (None,))
     end = _horizon(problem, first) if wanted is None else float(wanted[-1])
-    solution = solve_ivp(
-        velocity, (0.0, end), first, method="LSODA", jac=jacobian, t_eval=wanted, rtol=rtol, atol=atol
-    )
+    with tqdm(total=100, desc="gradient flow", unit="%", leave=False, delay=1.0) as bar:
+
+        def watched(time: float, state: Array) -> Array:
+            bar.update(max(0, int(100 * np.log1p(time) / np.log1p(end)) - bar.n))
+            return velocity(time, state)
+
+        solution = solve_ivp(
+            watched, (0.0, end), first, method="LSODA", jac=jacobian, t_eval=wanted, rtol=rtol, atol=atol
+        )
     if not solution.success:
-        raise ProblemError(f"the flow could not be solved up to t = {end:.3g} ({solution.message}): raise rtol or atol.")
+        raise ProblemError(f"the flow was not solved up to t = {end:.3g} ({solution.message}): raise rtol or atol.")
     return Trajectory(problem, solution.t, solution.y.T, unpack)

@@ -63,7 +63,7 @@ def heteroscedastic(w: ArrayLike, direction: ArrayLike) -> LabelLaw:
     def moments(L: Array) -> Moments:
         Lw, Lv = L @ w, L @ v
         sigma = (w @ Lw + v @ Lv) * L + np.outer(Lw, Lw) + 2 * np.outer(Lv, Lv)
-        return Moments(w, sigma, v @ Lv)
+        return Moments(w, sigma, float(v @ Lv))
 
     return LabelLaw("heteroscedastic", sample, moments)
 
@@ -122,7 +122,8 @@ def standard_laws(d: int, seed: int = 0) -> tuple[LabelLaw, ...]:
     w, v = (direction / np.linalg.norm(direction) for direction in rng.standard_normal((2, d)))
     A = rng.standard_normal((d, d)) / d
     return (
-        linear(w), linear(w, 0.25), heteroscedastic(w, v / 2), sign(w), relu(w), sine(w), cubic(w / 2), quadratic(A + A.T),
+        linear(w), linear(w, 0.25), heteroscedastic(w, v / 2),
+        sign(w), relu(w), sine(w), cubic(w / 2), quadratic(A + A.T),
     )  # fmt: skip
 
 

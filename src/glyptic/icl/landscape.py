@@ -1,17 +1,18 @@
 """The landscape of the full loss: its critical points, what their Hessians say, and where flows from anywhere end.
 
-The theorem starts with p1 = k = 0, and from there all is well. Off it, for d ≥ 2, there are minima that are not global. The
-simplest sends the whole signal through the other pair of blocks,
+The theorem starts with p1 = k = 0, and from there all is well. Off it, for d ≥ 2, there are minima that are not global.
+The simplest sends the whole signal through the other pair of blocks,
 
     p2 = 0,  K = 0,  p1 kᵀ = e_1e_1ᵀ/γ_1,      L = ½(tr Λ − λ_1²/γ_1):
 
-one direction is learnt, since p1 kᵀ has rank one, and leaving it costs more than it brings. Where the other eigenvalues are
-large enough (as for Λ = I) that point is a saddle, and the spurious minimum near it also uses p2 K a little.
+one direction is learnt, since p1 kᵀ has rank one, and leaving it costs more than it brings. Where the other eigenvalues
+are large enough (as for Λ = I) that point is a saddle, and the spurious minimum near it also uses p2 K a little.
 The loss does not change under p → cp, [K; kᵀ] → [K; kᵀ]/c, so every minimum is a curve and has one flat direction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,8 +61,8 @@ def classify(problem: Problem, blocks: Blocks, tolerance: float = 1e-7) -> Criti
     ('global minimum', 'spurious minimum')
     """
     blocks = _balanced(blocks)
-    slope = np.linalg.norm(gradient(problem, blocks).vector())
-    if slope > tolerance * max(1.0, np.linalg.norm(blocks.vector())):
+    slope = float(np.linalg.norm(gradient(problem, blocks).vector()))
+    if slope > tolerance * (1 + float(np.linalg.norm(blocks.vector()))):
         raise ProblemError(f"this is not a critical point (‖∇L‖ = {slope:.2g}): polish it first.")
     value, eigenvalues = loss(problem, blocks), np.linalg.eigvalsh(hessian(problem, blocks))
     zero = tolerance * np.abs(eigenvalues).max()
@@ -101,13 +102,16 @@ def critical_points(problem: Problem, tries: int = 100, seed: int = 0) -> tuple[
     quartic, rng, n = Quartic.of(problem), np.random.default_rng(seed), (problem.d + 1) ** 2
     found = [optimal_blocks(problem), Blocks.from_vector(np.zeros(n))]
     found += [rank_one_point(problem, direction) for direction in range(problem.d)]
-    for _ in tqdm(range(tries), desc="critical points", leave=False, disable=tries < 50):
-        root = least_squares(
-            lambda v: quartic.gradient(v[None])[0], rng.standard_normal(n), jac=quartic.hessian, method="lm", max_nfev=400
-        )
+    for _ in tqdm(range(tries), desc="critical points", leave=False, delay=1.0):
+        first = rng.standard_normal(n)
+        root = least_squares(_slope_of(quartic), first, jac=quartic.hessian, method="lm", max_nfev=400)
         if np.linalg.norm(root.fun) < 1e-10:
             found.append(Blocks.from_vector(root.x))
     return _distinct([classify(problem, blocks) for blocks in found])
+
+
+def _slope_of(quartic: Quartic) -> Callable[[Array], Array]:
+    return lambda theta: quartic.gradient(theta[None])[0]
 
 
 def _distinct(points: list[CriticalPoint]) -> tuple[CriticalPoint, ...]:
@@ -150,7 +154,7 @@ def basins(problem: Problem, starts: int = 400, scale: float = 0.1, seed: int = 
     first = scale * rng.standard_normal((positive_count("number of starts", starts), n))
     times = np.concatenate([[0.0], np.geomspace(0.1, horizon, 160)])
     batches = np.array_split(first, max(1, starts // 50))
-    batches = tqdm(batches, desc="gradient flows", unit="batch", leave=False, disable=starts < 200)
+    batches = tqdm(batches, desc="gradient flows", unit="batch", leave=False, delay=1.0)
     paths = np.concatenate([_flows(quartic, batch, times) for batch in batches], axis=1)
     polished = [classify(problem, Blocks.from_vector(_polish(quartic, theta))) for theta in paths[-1]]
     ends = _distinct(polished)

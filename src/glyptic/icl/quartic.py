@@ -4,8 +4,8 @@
 
     L(p, W) = ½ Σ T[a,a',b,b'] p_a p_a' W_b W_b' − Σ S[a,b] p_a W_b + ½ tr(ΛΨ).
 
-T and S are read off exact Hessians of `loss` (at p = 0 the pp-block is T·W·W; polarise in W). They hold O(d⁶) numbers: meant
-for d ≤ 5, where a thousand flows then cost a few matrix products a step.
+T and S are read off exact Hessians of `loss` (at p = 0 the pp-block is T·W·W; polarise in W). They hold O(d⁶) numbers:
+meant for d ≤ 5, where a thousand flows then cost a few matrix products a step.
 """
 
 from __future__ import annotations

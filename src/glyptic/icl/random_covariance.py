@@ -36,7 +36,7 @@ def optimal_map_over(problems: Sequence[Problem]) -> Array:
         L = problem.covariance
         matrix += np.kron(curvature(problem), L)
         signal += L @ problem.prior @ L
-    return np.linalg.solve(matrix, signal.ravel()).reshape(d, d)
+    return np.asarray(np.linalg.solve(matrix, signal.ravel()).reshape(d, d), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The flow from the theorem's start in d + 2 equations instead of (d+1)².
 
-From p1 = k = 0 these stay zero, and with u = p2, C = (1+1/N) ΛΨΛ + (tr(ΛΨ)+s²)/N · Λ (for Ψ = I, C = ΓΛ: the paper's system)
+From p1 = k = 0 these stay zero, and with u = p2, C = (1+1/N) ΛΨΛ + (tr(ΛΨ)+s²)/N · Λ (C = ΓΛ if Ψ = I, as in the paper)
 
     K' = −u²CKΛ + uΛΨΛ,      u' = −tr(uCKΛKᵀ − ΛΨΛKᵀ).
 
@@ -111,5 +111,5 @@ def _common_basis(problem: Problem) -> tuple[Array, Array, Array]:
         rotated = basis.T @ matrix @ basis
         diagonals.append(rotated.diagonal().copy())
         if np.abs(rotated - np.diag(diagonals[-1])).max() > 1e-9 * np.abs(matrix).max():
-            raise ProblemError(f"Λ and Ψ do not commute (no basis makes {name} diagonal with the other): use full_flow.")
+            raise ProblemError(f"Λ and Ψ do not commute (no common basis makes {name} diagonal): use full_flow.")
     return basis, diagonals[0], diagonals[1]

@@ -6,8 +6,8 @@ The trained model predicts ŷ = x_qᵀP*b with b = (1/M) Σ y_i x_i. With a = Λ
                 + (1/M) tr(ΣP*ΛP*)               variance: the test context is short
                 + ‖(P*Λ − I)a‖²_Λ                bias: the training contexts were short
 
-Since P*Λ − I = −(1/N) P*(Λ + (tr(ΛΨ)+s²)Ψ⁻¹), the bias falls as 1/N², the variance as 1/M. For Ψ = I, s = 0 the bias is the
-theorem's (1/N²)[‖a‖²_{Γ⁻²Λ³} + 2tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}].
+Since P*Λ − I = −(1/N) P*(Λ + (tr(ΛΨ)+s²)Ψ⁻¹), the bias falls as 1/N², the variance as 1/M. For Ψ = I, s = 0 the bias is
+the theorem's (1/N²)[‖a‖²_{Γ⁻²Λ³} + 2tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}].
 """
 
 from __future__ import annotations

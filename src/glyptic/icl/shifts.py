@@ -15,8 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from glyptic.icl.optimum import optimal_map
-from glyptic.icl.problem import Array, Problem, ProblemError, as_square, non_negative, positive_count, require_semidefinite
+from glyptic.icl.problem import (
+    Array,
+    Problem,
+    ProblemError,
+    as_square,
+    non_negative,
+    positive_count,
+    require_semidefinite,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +70,7 @@ _MATRICES = (
 def shifted_risk(P: ArrayLike, shift: Shift, test_length: float) -> float:
     """E(ŷ − ⟨w, x_q⟩)² of ŷ = bᵀPx_q under the shift, exactly; `test_length` is M, or `float("inf")`.
 
+    >>> from glyptic.icl.optimum import optimal_map
     >>> problem = Problem.isotropic(2, context_length=18)
     >>> scaled = Shift("twice as large", 4 * np.eye(2), 4 * np.eye(2), np.eye(2))
     >>> round(shifted_risk(optimal_map(problem), scaled, float("inf")), 6)       # 2 · 4 · (4 · 6/7 − 1)²
@@ -96,7 +104,7 @@ def standard_shifts(problem: Problem, seed: int = 0) -> tuple[Shift, ...]:
         Shift("one task, thrice as long", L, L, np.outer(w, w), s2),
         Shift("sparse tasks", L, L, half @ Psi @ half, s2),
         Shift("queries thrice as large", L, 9 * L, Psi, s2),
-        Shift("queries outside half", L, rest @ L @ rest, Psi, s2),
+        Shift("queries in half the space", L, rest @ L @ rest, Psi, s2),
         Shift("label noise + 1", L, L, Psi, s2 + 1),
         Shift("inputs half as large", L / 4, L / 4, Psi, s2),
         Shift("inputs twice as large", 4 * L, 4 * L, Psi, s2),

@@ -58,16 +58,16 @@ def pl_ratio(problem: Problem, blocks: Blocks) -> float:
 
 
 def pl_constant(problem: Problem, scale: float, theta: ArrayLike | None = None) -> float:
-    """The theorem's μ = σ²‖ΛΘ‖²_F (2 − √dσ²‖Γ‖) / (√d ‖Λ‖² tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹)), for Ψ = I; positive below the threshold.
+    """μ = σ²‖ΛΘ‖²_F (2 − √dσ²‖Γ‖) / (√d ‖Λ‖² tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹)), for Ψ = I; positive below the threshold.
 
     >>> 0 < pl_constant(Problem.isotropic(4, 10), scale=0.1) < 1e-2
     True
     """
     if not np.allclose(problem.prior, np.eye(problem.d)):
         raise ProblemError("μ is stated for the prior Ψ = I only: change variables to w of covariance I first.")
-    theta = np.eye(problem.d) if theta is None else as_finite("Θ", theta, (problem.d, problem.d))
-    theta = theta / np.sqrt(np.linalg.norm(theta @ theta.T))
+    Theta = np.eye(problem.d) if theta is None else as_finite("Θ", theta, (problem.d, problem.d))
+    Theta = Theta / np.sqrt(np.linalg.norm(Theta @ Theta.T))
     L, G, root = problem.covariance, gamma(problem), np.sqrt(problem.d)
-    above = scale**2 * np.linalg.norm(L @ theta) ** 2 * (2 - root * scale**2 * np.linalg.norm(G, 2))
+    above = scale**2 * np.linalg.norm(L @ Theta) ** 2 * (2 - root * scale**2 * np.linalg.norm(G, 2))
     below = root * np.linalg.norm(L, 2) ** 2 * np.trace(np.linalg.inv(L @ G)) * np.trace(np.linalg.inv(L))
     return float(above / below)
