@@ -18,12 +18,12 @@ from glyptic.icl.problem import ProblemError
 from glyptic.icl.sweeps import Grid, write_table
 
 SOURCE = Path(__file__).parents[2] / "src"
-GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=60_000)
+GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=20_000)
 SCRIPT = """
 from pathlib import Path
 from glyptic.icl.cells import run
 from glyptic.icl.sweeps import Grid
-grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=60_000)
+grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=20_000)
 run(grid.cells(), Path({folder!r}), {backend!r}, 2)
 """
 

@@ -46,7 +46,7 @@ class Sweep:
         columns = ("d", "N", "M", "spectrum", "noise", "seed", "learner", "risk", "error")
         print(figures.table([{name: row[name] for name in columns} for row in rows]))
         print(write_table(rows, self.out / f"sweep.{self.table}"))
-        figure, axes = figures.new()
+        figure, axes = figures.new(size=(9.0, 4.8))
         draw(axes, rows, grid.longest_axis())
         for path in figures.save(figure, rows, self.out / "sweep-figure"):
             print(path)

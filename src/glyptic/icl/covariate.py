@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic.icl import figures, plots
 from glyptic.icl.optimum import gamma
 from glyptic.icl.problem import Array, Problem
 from glyptic.icl.prompt_shifts import scaled_inputs
@@ -20,6 +20,9 @@ from glyptic.icl.prompts import ORDINARY, PromptShift, gaussian_inputs, sample
 from glyptic.icl.random_covariance import RandomDiagonal
 from glyptic.icl.shifts import Shift, shifted_risk
 from glyptic.icl.tasks import Linear
+
+
+SLOPE = r"$s$ in $\hat y \approx s\,\langle w, x_q\rangle$"
 
 
 def _exponential_covariance(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
@@ -78,9 +81,10 @@ def draw_risk(axes: Any, P: Array, scales: Sequence[float], lengths: Sequence[in
             risk = float(np.mean((answer - target) ** 2) / signal)
             axes.plot([M], [risk], "o", color=colour, markersize=4)
             rows.append({"panel": "risk", "scale": scale, "N": None, "M": M, "exact": exact, "sampled": risk})
-    axes.set(xscale="log", yscale="log", xlabel="examples at test, M", ylabel="risk / E⟨w, x_q⟩²")
-    axes.set_title("only the training covariance is learned from")
-    axes.legend()
+    axes.set(xlabel="examples at test, M", ylabel=r"risk $/\ E\langle w, x_q\rangle^2$")
+    plots.log_axis(axes, "x", lengths[::2])
+    plots.log_axis(axes, "y")
+    plots.finish(axes, "only the training covariance is learned from")
     return rows
 
 
@@ -97,9 +101,9 @@ def draw_scale(axes: Any, P: Array, N: int, scales: Sequence[float], test_length
         exact = factor * scale**2
         rows.append({"panel": "scale", "scale": scale, "N": N, "M": test_length, "exact": exact, "sampled": measured})
     axes.axhline(1.0, color=figures.COLOURS["muted"], linewidth=1, linestyle=":")
-    axes.set(xlabel="inputs times c", ylabel="s in ŷ ≈ s · ⟨w, x_q⟩", title="scaled inputs: ŷ → c²⟨w, x_q⟩")
+    axes.set(xlabel="inputs times c", ylabel=SLOPE)
     axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {test_length}")
-    axes.legend()
+    plots.finish(axes, r"scaled inputs: $\hat y \to c^2\langle w, x_q\rangle$")
     return rows
 
 
@@ -116,8 +120,7 @@ def draw_random(axes: Any, d: int, maps: dict[int, Array], test_length: int) -> 
         rows.append({"panel": "random", "scale": 1.0, "N": N, "M": test_length, "exact": exact, "sampled": measured})
     axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {test_length}")
     axes.axhline(1 / 3, color=figures.COLOURS["muted"], linestyle="--", label="⅓, the limit N, M → ∞")
-    axes.set(xscale="log", xlabel="examples in training, N", ylabel="s in ŷ ≈ s · ⟨w, x_q⟩")
-    axes.set_title("trained on random covariances: ŷ → ⅓⟨w, x_q⟩")
-    axes.set_ylim(0, 0.4)
-    axes.legend()
+    axes.set(xlabel="examples in training, N", ylabel=SLOPE, ylim=(0, 0.4))
+    plots.log_axis(axes, "x", [min(maps) * 2**power for power in range(7)])
+    plots.finish(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", loc="lower right")
     return rows

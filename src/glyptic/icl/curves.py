@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic.icl import figures, plots
 from glyptic.icl.problem import ProblemError
 from glyptic.icl.prompts import Array, Prompts
 
@@ -113,13 +113,12 @@ def draw_comparison(
         axes.plot(counts, one.mean[seen] / scale, label=one.name, **style)
         low, high = one.low[seen] / scale, one.high[seen] / scale
         axes.fill_between(counts, low, high, color=style["color"], alpha=0.15, linewidth=0)
-    wrong = "share of wrong signs" if task == "classification" else "E(ŷ − f)²" + (" / d" if scale > 1 else "")
+    wrong = "share of wrong signs" if task == "classification" else r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")
     title = f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}")
-    axes.set(xlabel="in-context examples", ylabel=wrong, title=title)
+    axes.set(xlabel="in-context examples", ylabel=wrong)
     top = max(float(np.nanmax(one.mean[:1])) for one in curves) / scale
     axes.set_ylim(0, 1.35 * top)
-    if legend:
-        axes.legend(fontsize=8)
+    plots.finish(axes, title, legend)
 
 
 _ORDER = (

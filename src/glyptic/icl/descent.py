@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic.icl import figures, plots
 from glyptic.icl.baselines import one_example_too_few
 from glyptic.icl.learners import DeepLinearAttention
 from glyptic.icl.problem import Array, Problem, positive_count
@@ -87,6 +87,7 @@ def draw(axes: Any, rows: Sequence[dict[str, Any]], d: int) -> None:
     axes.plot([1], [few["N - 1"]], "x", color=figures.COLOURS["bad"], markersize=9, markeredgewidth=2)
     text = f"one example too few:\n{few['N - 1']:.3f} instead of {few['N']:.3f} (N = 20)"
     axes.annotate(text, (1, few["N - 1"]), (1.25, few["N - 1"] * 1.25), color=figures.COLOURS["bad"], fontsize=9)
-    axes.set(yscale="log", xlabel="layers = steps, L", ylabel="risk  E(ŷ − ⟨w, x_q⟩)²")
-    axes.set_xticks(sorted({row["layers"] for row in rows}))
-    axes.legend(fontsize=8)
+    axes.set(xlabel="layers = steps, L", ylabel=plots.RISK)
+    plots.log_axis(axes, "y")
+    plots.plain_ticks(axes.xaxis, sorted({row["layers"] for row in rows}))
+    plots.finish(axes, fontsize=8)

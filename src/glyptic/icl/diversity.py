@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic.icl import figures, plots
 from glyptic.icl.bayes import discrete_answers, ridge_answers
 from glyptic.icl.decoder import DecoderLearner, decoder_plan
 from glyptic.icl.prompts import Array, Task, sample
@@ -86,9 +86,9 @@ def draw(risk_axes: Any, distance_axes: Any, rows: Sequence[Row]) -> None:
         place = {"xycoords": ("data", "axes fraction"), "va": "top"}
         distance_axes.annotate(f" threshold T ≈ {found:.0f}", (found, 0.97), **place)
     for axes, title in ((risk_axes, "risk on new tasks"), (distance_axes, "what the decoder answers like")):
-        axes.set(xscale="log", yscale="log", xlabel="training tasks T", title=title)
-        axes.set_xticks(tasks, [str(value) for value in tasks])
-        axes.minorticks_off()
-        axes.legend()
-    risk_axes.set_ylabel("mean over queries of E(ŷ − f)² / d")
-    distance_axes.set_ylabel("mean over queries of E(ŷ − ŷ')² / d")
+        axes.set_xlabel("training tasks, T")
+        plots.log_axis(axes, "x", tasks)
+        plots.log_axis(axes, "y")
+        plots.finish(axes, title)
+    risk_axes.set_ylabel(r"$E(\hat y - f(x_q))^2/d$, mean over queries")
+    distance_axes.set_ylabel(r"$E(\hat y - \hat y\,')^2/d$, mean over queries")

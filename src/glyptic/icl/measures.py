@@ -120,4 +120,5 @@ def _law(d: int, name: str) -> PromptShift:
 
 def _sampled(name: str, answer: Array, prompts: Prompts) -> Row:
     error = (answer - prompts.target[:, -1]) ** 2
-    return {"learner": name, "risk": float(error.mean()), "error": float(error.std() / np.sqrt(len(error)))}
+    mean, spread = error.mean().round(12), (error.std() / np.sqrt(len(error))).round(12)  # least squares: 0, not 1e-30
+    return {"learner": name, "risk": float(mean), "error": float(spread)}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import FileError, MissingExtra
-from glyptic.icl import figures
+from glyptic.icl import figures, plots
 from glyptic.icl.cells import Cell, Row
 from glyptic.icl.problem import ProblemError, spectrum
 
@@ -92,36 +92,42 @@ def _write_csv(rows: Sequence[Row], path: Path) -> None:
         writer.writerows(rows)
 
 
+_STYLES: dict[str, dict[str, Any]] = {
+    "linear attention, exact": {"linestyle": "-"},
+    "linear attention, sampled": {"linestyle": "none", "marker": "o", "markersize": 4.5},
+    "linear attention, Adam": {"linestyle": "none", "marker": "D", "markersize": 4.5},
+    "ridge, Bayes-optimal": {"linestyle": ":", "linewidth": 1.6},
+}
+
+
 def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
-    """Risk against one axis: a colour for each combination of the others, a line if exact, points if sampled."""
+    """Risk against one axis: a colour for each combination of the others, a line if exact, points if measured."""
     others = [axis for axis in (*AXES, "spectrum") if axis != abscissa and len({row[axis] for row in rows}) > 1]
     if abscissa == "N" and all(row["M"] == row["N"] for row in rows):
-        others = [axis for axis in others if axis != "M"]
-    groups = sorted({tuple(row[axis] for axis in others) for row in rows}, key=str)
+        others.remove("M")
+    groups = list(dict.fromkeys(tuple(row[axis] for axis in others) for row in rows))
     for index, group in enumerate(groups):
         colour = figures.SERIES[index % len(figures.SERIES)]
         mine = [row for row in rows if tuple(row[axis] for axis in others) == group]
         label = ", ".join(f"{axis} = {value}" for axis, value in zip(others, group, strict=True))
+        axes.plot([], [], color=colour, linewidth=4, label=label or None)
         for learner, style in _STYLES.items():
-            _draw_one(axes, [row for row in mine if row["learner"] == learner], abscissa, colour, label, style)
-    axes.set(xlabel=AXES[abscissa], ylabel="risk  E(ŷ − ⟨w, x_q⟩)²", yscale="log")
-
-
-_STYLES: dict[str, dict[str, Any]] = {
-    "linear attention, exact": {"linestyle": "-"},
-    "linear attention, sampled": {"linestyle": "none", "marker": "o", "markersize": 4},
-    "linear attention, Adam": {"linestyle": "none", "marker": "D", "markersize": 4},
-    "ridge, Bayes-optimal": {"linestyle": ":", "linewidth": 1.2},
-}
-
-
-def _draw_one(axes: Any, rows: Sequence[Row], abscissa: str, colour: str, label: str, style: dict[str, Any]) -> None:
-    """Seeds are averaged; their standard errors add in quadrature."""
+            _draw_one(axes, [row for row in mine if row["learner"] == learner], abscissa, colour, style)
+    for learner in dict.fromkeys(row["learner"] for row in rows):
+        axes.plot([], [], color=figures.COLOURS["muted"], label=learner, **_STYLES[learner])
+    axes.set(xlabel=AXES[abscissa] + (" = M" if abscissa == "N" and "M" not in others else ""), ylabel=plots.RISK)
+    plots.log_axis(axes, "y")
     values = sorted({row[abscissa] for row in rows})
-    if not values:
-        return
-    at = [[row for row in rows if row[abscissa] == value] for value in values]
+    if min(values) > 0 and len(values) > 1:
+        plots.log_axis(axes, "x", values)
+    plots.finish(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _draw_one(axes: Any, rows: Sequence[Row], abscissa: str, colour: str, style: dict[str, Any]) -> None:
+    """Seeds are averaged; their standard errors add in quadrature. A risk of 0 has no place on a logarithmic axis."""
+    shown = [row for row in rows if row["risk"] > 1e-9]
+    values = sorted({row[abscissa] for row in shown})
+    at = [[row for row in shown if row[abscissa] == value] for value in values]
     risk = [float(np.mean([row["risk"] for row in each])) for each in at]
     error = [float(np.sqrt(np.sum([row["error"] ** 2 for row in each])) / len(each)) for each in at]
-    text = f"{rows[0]['learner']}{', ' if label else ''}{label}"
-    axes.errorbar(values, risk, yerr=error if any(error) else None, color=colour, label=text, **style)
+    axes.errorbar(values, risk, yerr=error if "marker" in style else None, color=colour, **style)

@@ -108,7 +108,7 @@ def train(
             if step % plan.record == 0 or step == plan.steps or interrupted():
                 history = [*history, {"step": float(step), "loss": float(np.mean(losses)), **measure(learner)}]
                 losses = []
-                bar.set_postfix(loss=f"{history[-1]['loss']:.4g}")
+                bar.set_postfix(refresh=False, loss=f"{history[-1]['loss']:.4g}")
                 if saved:
                     saved.save(learner, optimizer, step, history)
             if interrupted():

@@ -1,0 +1,79 @@
+"""The GPT-style learner: it sees exactly k examples, learns, and comes near the best possible."""
+
+import numpy as np
+import pytest
+import torch
+
+from glyptic.icl.bayes import ridge_answers
+from glyptic.icl.decoder import DecoderLearner, DecoderSize, decoder_plan
+from glyptic.icl.problem import ProblemError
+from glyptic.icl.prompts import Prompts, sample
+from glyptic.icl.tasks import Linear
+from glyptic.icl.training import answers, train
+
+SMALL = DecoderSize(width=32, layers=2, heads=2)
+
+
+def prompts_of(count=6, examples=5, d=3) -> Prompts:
+    return sample(Linear(d, 0.5), np.random.default_rng(0), count, examples)
+
+
+def test_query_k_sees_exactly_the_first_k_examples():
+    prompts, learner = prompts_of(), DecoderLearner(3, 5, SMALL)
+    before = answers(learner, prompts, range(6))
+    for index in range(5):
+        labels = prompts.context_y.copy()
+        labels[:, index] += 3.0
+        after = answers(learner, Prompts(prompts.context_x, labels, prompts.query_x, prompts.target), range(6))
+        changed = np.abs(after - before).max(axis=0) > 1e-6
+        assert changed.tolist() == [k > index for k in range(6)]
+
+
+def test_all_queries_at_once_are_each_query_alone():
+    prompts, learner = prompts_of(), DecoderLearner(3, 5, SMALL)
+    together = answers(learner, prompts, range(6))
+    x, y, query = (torch.from_numpy(a).float() for a in (prompts.context_x, prompts.context_y, prompts.query_x))
+    with torch.no_grad():
+        alone = torch.stack([learner(x[:, :k], y[:, :k], query[:, k]) for k in range(6)], dim=1)
+    assert np.allclose(together, alone.numpy(), atol=1e-5)
+
+
+def test_the_seed_decides_the_start():
+    one, same, other = (DecoderLearner(3, 5, SMALL, seed) for seed in (0, 0, 1))
+    first, second, third = (answers(learner, prompts_of(), [5]) for learner in (one, same, other))
+    assert np.array_equal(first, second)
+    assert not np.allclose(first, third)
+
+
+def test_it_learns():
+    d, noise, examples = 1, 0.5, 5
+    learner = DecoderLearner(d, examples, SMALL)
+    train(learner, Linear(d, noise), decoder_plan(d, noise, examples, steps=400, batch=32), progress=False)
+    test = sample(Linear(d, noise), np.random.default_rng(1), 2000, examples)
+    error = ((answers(learner, test, [examples])[:, 0] - test.target[:, -1]) ** 2).mean()
+    assert error < 0.45  # answering 0 has risk 1, ridge 0.06
+
+
+@pytest.mark.slow
+def test_within_fifteen_percent_of_bayes_optimal_ridge():
+    """d = 5, 10 examples, s = 0.5: less than ten minutes on one core (docs/in-context-experiments.md has the table)."""
+    d, noise, examples = 5, 0.5, 10
+    learner = DecoderLearner(d, examples)
+    train(learner, Linear(d, noise), decoder_plan(d, noise, examples, steps=12_000))
+    test = sample(Linear(d, noise), np.random.default_rng(99), 4000, examples)
+    counts = range(examples + 1)
+    decoder = ((answers(learner, test, counts) - test.target) ** 2).mean()
+    ridge = ((ridge_answers(test, noise, counts) - test.target) ** 2).mean()
+    assert decoder < 1.15 * ridge
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: DecoderSize(width=30, heads=4), "a width that the heads divide"),
+        (lambda: answers(DecoderLearner(3, 4, SMALL), prompts_of(), [5]), "positions for 4 examples, not 5"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, sentence):
+    with pytest.raises(ProblemError, match=sentence):
+        call()
