@@ -212,6 +212,23 @@ def test_patches_are_stacked_pixels() -> None:
     assert (found[1, 3] - by_hand).abs().max() < 1e-13
 
 
+@pytest.mark.parametrize("positions", ["learned", "shaw", "transformer_xl", "t5", "rotary"])
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+def test_packed_encoders_compute_the_same_on_real_tokens(positions: str, norm: str) -> None:
+    model = small.model(kind="encoder", positions=positions, norm=norm, head="none")
+    real = torch.tensor([[True] * 4 + [False] * 3, [True] * 7, [False] * 2 + [True] * 5])
+    tokens = small.tokens(3, 7)
+    padded, packed = model(tokens, padding_mask=real), model(tokens, padding_mask=real, packed=True)
+    assert (padded - packed)[real].abs().max() < 1e-13
+    assert packed[~real].abs().max() == 0
+    for result in (padded, packed):  # and the same gradients
+        (result * real[..., None]).sin().sum().backward()
+    halves = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    (model(tokens, padding_mask=real) * real[..., None]).sin().sum().backward()
+    assert all((both - 2 * p.grad).abs().max() < 1e-11 for both, p in zip(halves, model.parameters(), strict=True))
+
+
 def test_dropout_is_for_training() -> None:
     model = small.model(dropout=0.5, attention_dropout=0.3)
     tokens = small.tokens(1, 5)

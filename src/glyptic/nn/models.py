@@ -64,11 +64,12 @@ class Model(nn.Module):
         cache: Cache | None = None,
         memory: Memory | None = None,
         types: Tensor | None = None,
+        packed: bool = False,
     ) -> Tensor:
         """Positions, then the stack."""
         view = stack.open_view(x, real, cache)
         positions, end = stack.positions_and_end(x, view)
-        return stack(self.embedding(x, positions, end, types), view, cache, memory)
+        return stack(self.embedding(x, positions, end, types), view, cache, memory, packed)
 
 
 class Decoder(Model):
@@ -119,9 +120,11 @@ class Encoder(Model):
         vectors: Tensor | None = None,
         padding_mask: Tensor | None = None,
         types: Tensor | None = None,  # [B, T] segment of each token
+        packed: bool = False,  # spend nothing on padding (`packing.py`)
     ) -> Tensor:
         """[B, T, D]."""
-        return self._run(self.stack, self.embedding.look_up(tokens, vectors), padding_mask, types=types)
+        x = self.embedding.look_up(tokens, vectors)
+        return self._run(self.stack, x, padding_mask, types=types, packed=packed)
 
     def forward(self, tokens: Tensor | None = None, **inputs: Any) -> Tensor:
         """Logits; the arguments are those of `hidden`."""
@@ -138,9 +141,9 @@ class EncoderDecoder(Model):
         self.encoder = Stack(config, config.depth_of_encoder, causal=False)
         self.decoder = Stack(config, config.layers, causal=True, cross=True)
 
-    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Memory:
+    def encode(self, source: Tensor, source_mask: Tensor | None = None, packed: bool = False) -> Memory:
         """source [B, M] → what the decoder looks at; it is computed once for a whole generation."""
-        vectors = self._run(self.encoder, self.embedding.look_up(source, None), source_mask)
+        vectors = self._run(self.encoder, self.embedding.look_up(source, None), source_mask, packed=packed)
         return Memory(vectors, None if source_mask is None else source_mask[:, None, None, :])
 
     def hidden(

@@ -19,6 +19,7 @@ from glyptic.nn.cache import Cache
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.linear import Linear
+from glyptic.nn.packing import Packing
 from glyptic.nn.positions import Shaw, TransformerXL, rotate
 
 
@@ -30,6 +31,7 @@ class Context(NamedTuple):
     rotation: Tensor | None = None  # rotary: complex [T, 1, R/2] or [B, T, 1, R/2]
     distances: Tensor | None = None  # Shaw, Transformer-XL: i − j [T, S]
     sinusoids: Tensor | None = None  # Transformer-XL: R of distances −(T−1) … span−1
+    packing: Packing | None = None  # the residual holds real tokens only, [N, D]
 
 
 class _Heads(nn.Module):
@@ -53,9 +55,10 @@ class _Heads(nn.Module):
             return reference(q, k, v, mask, causal, self.scale, dropout, *hooks)
         return attention(q, k, v, mask=mask, causal=causal, scale=self.scale, dropout=dropout, backend=self.backend)
 
-    def project(self, z: Tensor) -> Tensor:
+    def project(self, z: Tensor, packing: Packing | None = None) -> Tensor:
         """Concatenate heads and project: [B, H, T, K] → [B, T, D]."""
-        return self.out(self.hook_z(z.transpose(1, 2)).flatten(2))
+        z = self.hook_z(z.transpose(1, 2)).flatten(2)
+        return self.out(z if packing is None else packing.gather(z))
 
 
 class SelfAttention(_Heads):
@@ -70,8 +73,11 @@ class SelfAttention(_Heads):
         self.relative = TransformerXL(config) if config.positions == "transformer_xl" else None
 
     def forward(self, x: Tensor, context: Context, cache: Cache | None = None) -> Tensor:  # [B, T, D]
-        B, T, _ = x.shape
-        q, k, v = self.qkv(x).split(self.sizes, dim=-1)
+        qkv = self.qkv(x)
+        if context.packing is not None:
+            qkv = context.packing.spread(qkv)
+        B, T, _ = qkv.shape
+        q, k, v = qkv.split(self.sizes, dim=-1)
         q = self.hook_q(q.view(B, T, self.heads, self.size))
         k = self.hook_k(k.view(B, T, self.groups, self.size))
         v = self.hook_v(v.view(B, T, self.groups, self.size)).transpose(1, 2)
@@ -84,7 +90,7 @@ class SelfAttention(_Heads):
             z, _ = self.attend(q, k, v, context.mask, context.causal)
         else:
             z = self._attend_relative(q, k, v, context, context.distances)
-        return self.project(z)
+        return self.project(z, context.packing)
 
     def _attend_relative(self, q: Tensor, k: Tensor, v: Tensor, context: Context, distances: Tensor) -> Tensor:
         """Positions that enter each layer's scores through its queries."""

@@ -12,6 +12,7 @@ from glyptic.nn.cache import Cache, View
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.multi_head import Context, Memory
 from glyptic.nn.norms import make_norm, refuse_padding
+from glyptic.nn.packing import Packing
 from glyptic.nn.positions import Alibi, Rotary, T5Bias, sinusoids
 
 RELATIVE = ("shaw", "transformer_xl")  # kinds whose layers need the distances themselves
@@ -33,14 +34,25 @@ class Stack(nn.Module):
             return Alibi(config)
         return T5Bias(config, bidirectional=not self.causal) if config.positions == "t5" else None
 
-    def forward(self, x: Tensor, view: View, cache: Cache | None = None, memory: Memory | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, view: View, cache: Cache | None = None, memory: Memory | None = None, packed: bool = False
+    ) -> Tensor:
         """x [B, T, D]; `view` says what the new tokens may see (from `open_view`)."""
         context = self.context(x, view)
+        if packed and view.keys_real is not None:
+            return self._forward_packed(x, context, Packing.of(view.keys_real))
         for block in self.blocks:
             x = block(x, context, cache, memory)
         if cache is not None:
             cache.advance(x.shape[1])
         return self.ln_final(x)
+
+    def _forward_packed(self, x: Tensor, context: Context, packing: Packing) -> Tensor:
+        """The same on real tokens alone; see `packing.py`."""
+        x, context = packing.gather(x), context._replace(packing=packing)
+        for block in self.blocks:
+            x = block(x, context)
+        return packing.spread(self.ln_final(x))
 
     def open_view(self, x: Tensor, real: Tensor | None, cache: Cache | None) -> View:
         """What T new tokens see: themselves and the cache; `real` [B, T] is False for padding."""

@@ -27,7 +27,8 @@ class Alibi(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.slopes = torch.tensor(slopes(config.heads), dtype=torch.float64, device="cpu")  # not a buffer: never rounded
+        # not a buffer: `.to(bfloat16)` must not round it
+        self.slopes = torch.tensor(slopes(config.heads), dtype=torch.float64, device="cpu")
 
     def forward(self, query_slots: Tensor, key_slots: Tensor, dtype: torch.dtype) -> Tensor:
         distances = (query_slots[:, None] - key_slots[None, :]).abs()  # [T, S]
