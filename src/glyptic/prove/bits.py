@@ -100,7 +100,31 @@ def negate(a: Bits) -> Bits:
 
 
 def multiply(a: Bits, b: Bits) -> Bits:
-    return a if _is(b, 1) else b if _is(a, 1) else _binary("bvmul", a, b)
+    """a · b; a constant of few digits (B = 2^k − 1 has two) as shifts and sums, which solvers find far easier."""
+    if a.is_constant and not b.is_constant:
+        a, b = b, a
+    if _is(b, 1):
+        return a
+    digits = _digits(_signed(b.detail, b.width)) if b.is_constant else None
+    if digits is None or len(digits) > 3:
+        return _binary("bvmul", a, b)
+    total = constant(0, a.width)
+    for place, sign in digits:
+        shifted = shift_left(a, constant(place, a.width))
+        total = add(total, shifted) if sign > 0 else subtract(total, shifted)
+    return total
+
+
+def _digits(value: int) -> list[tuple[int, int]]:
+    """A number as a sum of ± powers of two, no two of them neighbours; the highest first."""
+    digits, place = [], 0
+    while value:
+        if value & 1:
+            sign = 2 - (value & 3)  # …01 is +1, …11 is −1 and a carry
+            digits.append((place, sign))
+            value -= sign
+        value, place = value >> 1, place + 1
+    return digits[::-1]
 
 
 def quotient(a: Bits, b: Bits) -> Bits:
