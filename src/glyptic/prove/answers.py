@@ -1,4 +1,4 @@
-"""What a check answers: `Proved`, `Refuted` with the smallest counterexample, `Vacuous`, or `Unknown`; each as text and as JSON.
+"""What a check answers: `Proved`, `Refuted` with the smallest counterexample, `Vacuous`, or `Unknown`; as text and JSON.
 
 An answer is true in a Boolean context exactly when it is `Proved`.
 """
@@ -52,13 +52,13 @@ class Proved:
 
     def __str__(self) -> str:
         by = f"{self.inputs:,} inputs run" if self.inputs is not None else ", ".join(self.solvers)
-        some = "" if self.satisfying in (None, self.inputs) else f", {self.satisfying:,} of them within the precondition"
+        some = "" if self.satisfying in (None, self.inputs) else f", {self.satisfying:,} of them meet the precondition"
         return f"Proved: {self.claim}\n  over {self.over}\n  by {self.method}: {by}{some}"
 
 
 @dataclass(frozen=True)
 class Refuted:
-    """The claim fails; `smallest` says whether no smaller counterexample exists ("globally") or none nearby ("locally")."""
+    """The claim fails; `smallest`: no smaller counterexample exists ("globally"), or none was found nearby ("locally")."""
 
     claim: str
     method: str

@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
@@ -42,9 +43,15 @@ def stream(
     lost: tuple[type[BaseException], ...] = _lost(backend)
     try:
         with _set_up(backend, workers):
-            yield from Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(
-                delayed(function)(*each) for each in arguments
-            )
+            if backend == "ray":  # its joblib backend gives results only all together: so a few at a time
+                rest = iter(arguments)
+                with Parallel() as parallel:
+                    while wave := list(islice(rest, 4 * workers)):
+                        yield from parallel(delayed(function)(*each) for each in wave)
+            else:
+                yield from Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(
+                    delayed(function)(*each) for each in arguments
+                )
     except lost as error:
         raise WorkerLost(f"{type(error).__name__}: {error}") from error
 

@@ -58,7 +58,8 @@ def check(
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove import smt
 
-        return smt.check(claim, claim.subject.format, seconds=seconds, megabytes=megabytes)
+        given = {"seconds": seconds, "megabytes": megabytes}
+        return smt.check(claim, claim.subject.format, **{name: limit for name, limit in given.items() if limit is not None})  # type: ignore[arg-type]
     path = None if journal is None else Path(journal)
     return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
 

@@ -49,11 +49,11 @@ class Values:
 
 @dataclass(frozen=True)
 class Block:
-    """Some layers of one or more transformers, fed with a residual of `positions` columns whose `free` places range over the format.
+    """Some layers of one or two transformers, fed with a residual whose `free` places range over the whole format.
 
-    The other places hold `fixed`, or, for coordinates in `from_positions`, what the position embedding writes there; else 0.
-    In claims `before` and `after` are the residual around the layers; `logit` and `answer` are read off the last column.
-    A second transformer (`of="b"`) gets the same residual, coordinate by name; those that only it has hold 0.
+    The other places hold `fixed`, or, for coordinates in `from_positions`, what the position embedding writes there;
+    else 0. In claims `before` and `after` are the residual around the layers; `logit` and `answer` are read off the
+    last column. A second transformer (`of="b"`) gets the same residual, coordinate by name.
     """
 
     transformers: Mapping[str, Transformer]
@@ -83,7 +83,7 @@ def block(
     positions: int = 1,
     **rest: Any,
 ) -> Block:
-    """A block; `free` names coordinates (free at every position) or places, and None means every coordinate that is not otherwise set."""
+    """A block; `free` names coordinates (at every position) or places; None: every coordinate that is not set otherwise."""
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
     held = set(rest.get("from_positions", ())) | {name for name, _ in rest.get("fixed", {})}
     wanted = [name for name in transformer.coordinates if name not in held] if free is None else list(free)
@@ -95,7 +95,7 @@ def block(
 
 @dataclass(frozen=True)
 class Inputs:
-    """Every input over the vocabulary with a length from min_length to max_length; steps[n − 1] steps of chain of thought at length n."""
+    """Every input from min_length to max_length; steps[n − 1] is how many steps of chain of thought length n takes."""
 
     transformers: Mapping[str, Transformer]
     max_length: int
@@ -104,9 +104,9 @@ class Inputs:
 
     def __str__(self) -> str:
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
-        lengths = f"length {self.min_length} to {self.max_length}" if self.min_length < self.max_length else f"length {self.max_length}"
+        start = f"{self.min_length} to " if self.min_length < self.max_length else ""
         steps = f", {' '.join(map(str, self.steps))} steps" if any(step != 1 for step in self.steps) else ""
-        return f"inputs of {lengths} of {names} in {self.format}{steps}"
+        return f"inputs of length {start}{self.max_length} of {names} in {self.format}{steps}"
 
     @property
     def format(self) -> AnyFormat:
@@ -130,7 +130,7 @@ def inputs(
     min_length: int = 1,
     steps: int | Callable[[int], int] = 1,
 ) -> Inputs:
-    """All inputs of one transformer, or of two (called a and b) that read the same vocabulary; steps may depend on the length."""
+    """All inputs of one transformer, or of two, called a and b; steps may depend on the length."""
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
     table = tuple(steps(n) if callable(steps) else steps for n in range(1, max_length + 1))
     return Inputs(named, max_length, min_length, table)
@@ -143,8 +143,8 @@ Subject = Values | Block | Inputs
 class Claim:
     """For everything that the subject ranges over: if `requires` holds, so does `ensures`, and no 0/0 is met.
 
-    Where 0/0 is to be spoken of rather than refuted, use `defined()` or the answer UNDEFINED: a claim that names either gets it as a
-    plain case instead.
+    Where 0/0 is to be spoken of rather than refuted, use `defined()`, or the answer UNDEFINED: a claim that names
+    either gets it as a plain case instead.
     """
 
     subject: Subject
@@ -167,7 +167,7 @@ class Claim:
         """Whether 0/0 is a case that the claim names, so that it does not refute by itself."""
         if not isinstance(self.subject, Inputs):
             return any(isinstance(node, Defined) for node in (*self.requires.parts(), *self.ensures.parts()))
-        # Of whole inputs, 0/0 is the answer UNDEFINED, one word among others; only values at traced places need it excluded.
+        # Of whole inputs, 0/0 is the answer UNDEFINED, one word among others; values at traced places exclude it.
         return not any(isinstance(n, Coordinate | Logit) for n in (*self.requires.parts(), *self.ensures.parts()))
 
 
@@ -196,7 +196,8 @@ def _check_inputs(subject: Inputs, transformers: list[Transformer]) -> None:
     for t in transformers:
         need = max(n + subject.steps[n - 1] - 1 for n in range(subject.min_length, subject.max_length + 1))
         if need > t.max_length:
-            raise ClaimError(f"{t.name or 'the transformer'} has {t.max_length} positions; these inputs and steps need {need}.")
+            who = t.name or "the transformer"
+            raise ClaimError(f"{who} has {t.max_length} positions; these inputs and steps need {need}.")
 
 
 def _check_block(subject: Block, transformers: list[Transformer]) -> None:
@@ -227,7 +228,8 @@ def _check_node(claim: Claim, node: Node) -> None:
             raise ClaimError(f"{where}: no variable {node.name!r}; its variables: {known}.")
     elif isinstance(node, Coordinate | Logit | Answer | Defined):
         if isinstance(subject, Values):
-            raise ClaimError(f"{where}: {node} needs a transformer; this claim is about the variables {', '.join(subject.names)}.")
+            known = ", ".join(subject.names)
+            raise ClaimError(f"{where}: {node} needs a transformer; this claim is about the variables {known}.")
         if node.of not in subject.transformers:
             known = ", ".join(repr(name) for name in subject.transformers)
             raise ClaimError(f"{where}: no transformer {node.of!r}; there are {known}.")
@@ -253,7 +255,8 @@ def _check_names(claim: Claim, node: Node, transformer: Transformer) -> None:
 
 def residual_stages(transformer: Transformer) -> list[str]:
     """The names of the residual streams of a run."""
-    layers = [f"layer.{l}.{part}" for l in range(len(transformer.layers)) for part in ("after_attention", "after_feed_forward")]
+    sublayers = ("after_attention", "after_feed_forward")
+    layers = [f"layer.{l}.{part}" for l in range(len(transformer.layers)) for part in sublayers]
     return ["embedding", *layers, *(["final_norm"] if transformer.final_norm is not None else [])]
 
 
@@ -262,6 +265,7 @@ def _check_position(claim: Claim, position: int) -> None:
     if isinstance(subject, Inputs):
         need = position + 1 if position >= 0 else -position
         if need > subject.min_length:
-            raise ClaimError(f"{where}: position {position} does not exist in inputs of length {subject.min_length}; set min_length={need}.")
+            short = f"inputs of length {subject.min_length}"
+            raise ClaimError(f"{where}: position {position} does not exist in {short}; set min_length={need}.")
     elif isinstance(subject, Block) and not -subject.positions <= position < subject.positions:
         raise ClaimError(f"{where}: position {position} is not among the block's 0 to {subject.positions - 1}.")

@@ -66,7 +66,7 @@ def _finish(job: Job, units: list[Unit], journal: Journal, means: Means) -> None
     best = merged(job.claim, journal.done.values()).example
     # A value claim over very many elements stops at its first counterexample, which is minimised afterwards.
     first_is_enough = not isinstance(job.claim.subject, Inputs) and total > _SEARCHED_WHOLE and not job.count_all
-    with tqdm(total=total, initial=done, unit=" inputs", unit_scale=True, delay=1, disable=not means.progress) as bar:
+    with tqdm(total=total, initial=done, unit=" inputs", unit_scale=True, delay=1, leave=False, disable=not means.progress) as bar:
 
         def left() -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
             for number, unit in enumerate(units):

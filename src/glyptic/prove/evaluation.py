@@ -1,6 +1,6 @@
 """Evaluating an expression: over kernels or fractions here, over solver terms in `glyptic.prove.smt`, by the same walk.
 
-A `Setting` says what names stand for and how truth values combine; the arithmetic is any of `glyptic.numbers.arithmetic`.
+A `Setting` says what names stand for and how truth values combine; the arithmetic is any of `glyptic.numbers`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def value(node: e.Value, setting: Setting) -> Array:
 
 def constant(number: Any, arithmetic: Arithmetic) -> Array:
     """A constant of the arithmetic's format, of shape (1,); one that the format does not have is an error."""
-    return arithmetic.values(encode([constant_in(number, arithmetic.format)], arithmetic.format, part="a constant of the claim"))
+    given = [constant_in(number, arithmetic.format)]
+    return arithmetic.values(encode(given, arithmetic.format, part="a constant of the claim"))
 
 
 def constant_in(number: Any, format: AnyFormat) -> Any:
@@ -113,7 +114,7 @@ class Batch:
     arithmetic: Arithmetic
     size: int
     read_value: Callable[[Any], Array]  # of a Variable, Coordinate or Logit
-    words: Mapping[Any, tuple[np.ndarray, tuple[str, ...]]] = field(default_factory=dict)  # numbers from −2, and their names
+    words: Mapping[Any, tuple[np.ndarray, tuple[str, ...]]] = field(default_factory=dict)  # numbers from −2; names
     decide_input: Callable[[Any], np.ndarray] | None = None
     undefined: np.ndarray = field(init=False)
 

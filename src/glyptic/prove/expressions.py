@@ -1,7 +1,7 @@
 """The language of claims: expressions over named values, written with Python's operators, read as the notes are.
 
-Arithmetic is that of the format: every `+`, `-`, `*`, `/` is rounded, and prints in brackets, as the notes write it. An expression holds no
-numbers of any engine; `glyptic.prove.evaluation` evaluates it over fractions, kernels or solver terms, so one claim can go to each.
+Arithmetic is that of the format: every `+`, `-`, `*`, `/` is rounded, and prints in brackets, as the notes write it. An
+expression holds no numbers of any engine; `evaluation` gives it a value over fractions, kernels or solver terms.
 
 >>> x, y = variables("x y")
 >>> print((x > 0) >> (x * B * B == B))
@@ -38,7 +38,7 @@ class Node:
                     yield from item.parts()
 
 
-# Values of the format ------------------------------------------------------------------------------------------------------
+# Values of the format -------------------------------------------------------------------------------------------------
 
 
 class Value(Node):
@@ -71,7 +71,7 @@ class Value(Node):
         return Operation("divide", (value(other), self))
 
     def __neg__(self) -> Value:
-        return Constant(_negative(self.number)) if isinstance(self, Constant) else Operation("subtract", (Constant(0), self))
+        return Operation("subtract", (Constant(Fraction(0)), self))
 
     def __eq__(self, other: object) -> Comparison:  # type: ignore[override]
         return Comparison("=", self, value(other))
@@ -132,6 +132,11 @@ class Constant(Value):
 
     number: Any
 
+    def __neg__(self) -> Constant:
+        if not isinstance(self.number, str):
+            return Constant(-self.number)
+        return Constant(self.number[1:] if self.number.startswith("-") else f"-{self.number}")
+
     def __str__(self) -> str:
         return str(self.number).replace("-", "−")
 
@@ -160,12 +165,6 @@ def value(x: Any) -> Value:
             raise ClaimError(f"{x!r} is not a value; write a number, B, -B, least, a variable or a coordinate.")
         return Constant(x)
     return Constant(Fraction(x))
-
-
-def _negative(number: Any) -> Any:
-    return number[1:] if str(number).startswith("-") and isinstance(number, str) else (
-        f"-{number}" if isinstance(number, str) else -number
-    )
 
 
 B = Constant("B")
@@ -212,7 +211,7 @@ def root(x: Any) -> Operation:
     return Operation("root", (value(x),))
 
 
-# Words: answers and tokens ---------------------------------------------------------------------------------------------------
+# Words: answers and tokens --------------------------------------------------------------------------------------------
 
 
 class Word(Node):
@@ -282,7 +281,7 @@ def token(position: int) -> Token:
     return Token(position)
 
 
-# Conditions ------------------------------------------------------------------------------------------------------------------
+# Conditions -----------------------------------------------------------------------------------------------------------
 
 
 class Condition(Node):
@@ -301,7 +300,7 @@ class Condition(Node):
         return Implication(self, other)
 
     def __bool__(self) -> bool:
-        raise ClaimError(f"the condition {self} is not a bool: write & | ~ >> for and, or, not, implies, and no chains a < b < c.")
+        raise ClaimError(f"the condition {self} is not a bool: write & | ~ >> for and, or, not, implies; no a < b < c.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,14 +45,17 @@ def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> None:
     for e in sorted({need.e for need in found.needs}):
         points = [(need.length, need.s) for need in found.needs if need.e == e and need.s is not None]
         label = "fixed, e = 0" if e == 0 else f"e = {e}"
-        left.plot(*zip(*points, strict=True), drawstyle="steps-mid", marker="o", label=label) if points else None
+        if points:  # later lines are thinner, so that equal ones all show
+            style: dict[str, Any] = {"drawstyle": "steps-mid", "marker": "o", "linewidth": max(1.5, 5 - 1.5 * e)}
+            left.plot(*zip(*points, strict=True), label=label, **style)
     first = min(need.e for need in found.needs)
     rows = [need for need in found.needs if need.e == first]
     left.set(xlabel="length n", ylabel="least s(n)", title=f"{found.name}: least precision", ylim=(0, None))
+    left.yaxis.get_major_locator().set_params(integer=True)
     left.legend(frameon=False)
     right.plot([r.length for r in rows], [r.steps for r in rows], marker="o", label="steps T(n)")
     right.plot([r.length for r in rows], [r.width for r in rows], marker="s", label="width d(n)")
-    right.set(xlabel="length n", title="beside it", ylim=(0, None))
+    right.set(xlabel="length n", title="steps and width", ylim=(0, None))
     right.legend(frameon=False)
     _save(figure, path)
 

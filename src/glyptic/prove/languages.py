@@ -32,7 +32,8 @@ class Automaton:
             raise InputError(f"{self.name}: there is no state {wrong[0]}; states are 0 to {len(self.moves) - 1}.")
         for state, row in enumerate(self.moves):
             if len(row) != len(self.alphabet):
-                raise InputError(f"{self.name}: state {state} has {len(row)} moves; the alphabet has {len(self.alphabet)}.")
+                size = len(self.alphabet)
+                raise InputError(f"{self.name}: state {state} has {len(row)} moves; the alphabet has {size} symbols.")
 
     def accepts(self, text: Iterable[str]) -> bool:
         """Whether a text, or a sequence of tokens, is in the language."""
@@ -78,7 +79,7 @@ class Automaton:
         return replace(self, moves=moves, accepting=accepting, start=block[self.start])
 
 
-# Regular expressions, by Brzozowski's derivatives ------------------------------------------------------------------------------
+# Regular expressions, by Brzozowski's derivatives ---------------------------------------------------------------------
 
 _NEVER, _EMPTY = ("never",), ("empty",)
 _Regex = tuple
@@ -103,7 +104,7 @@ def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> 
 
 
 class _Parser:
-    """Recursive descent; a regex is a tuple: (never,), (empty,), (symbol, c), (then, r, s), (or, {r, s…}), (star, r)."""
+    """Recursive descent. A regex is a tuple: (never), (empty), (symbol, c), (then, r, s), (or, {r, s…}), (star, r)."""
 
     def __init__(self, text: str, alphabet: tuple[str, ...]) -> None:
         self.text, self.alphabet, self.at = text, alphabet, 0
@@ -153,7 +154,8 @@ class _Parser:
                 regex = _either(regex, ("symbol", one))
             return regex
         if symbol not in self.alphabet:
-            raise InputError(f"{self.text!r}: {symbol!r} at place {self.at - 1} is not in the alphabet {' '.join(self.alphabet)}.")
+            known = " ".join(self.alphabet)
+            raise InputError(f"{self.text!r}: {symbol!r} at place {self.at - 1} is not in the alphabet {known}.")
         return ("symbol", symbol)
 
 

@@ -87,7 +87,7 @@ def sample_inputs(transformer: Transformer, count: int) -> tuple[tuple[tuple[str
     return tuple(texts), chosen
 
 
-# Read off the weights ------------------------------------------------------------------------------------------------------
+# Read off the weights -------------------------------------------------------------------------------------------------
 
 
 def never_read(seen: Seen) -> Iterator[Warning]:
@@ -150,7 +150,7 @@ def fixed_last_position(seen: Seen) -> Iterator[Warning]:
             )
 
 
-# Seen on runs ----------------------------------------------------------------------------------------------------------------
+# Seen on runs ---------------------------------------------------------------------------------------------------------
 
 
 def masked_keys(seen: Seen) -> Iterator[Warning]:

@@ -48,7 +48,7 @@ def _code_of(code: CodeType | None) -> bytes:
     return code.co_code + repr(code.co_names).encode() + b"".join(inner)
 
 
-# Claims ------------------------------------------------------------------------------------------------------------------
+# Claims ---------------------------------------------------------------------------------------------------------------
 
 
 def claim_to_json(claim: Claim) -> Json:
@@ -139,7 +139,7 @@ def _number(text: str) -> Any:
     return text if text.lstrip("-") in ("B", "least") else Fraction(text)
 
 
-# Transformers --------------------------------------------------------------------------------------------------------------
+# Transformers ---------------------------------------------------------------------------------------------------------
 
 
 def transformer_to_json(transformer: Transformer) -> Json:

@@ -94,7 +94,7 @@ def least_precision(
     cells = [(length, e) for length in chosen for e in sorted(set(exponents))]
     settings = {"of": of, "steps": steps, "means": {**means, "progress": False}}
     needs = []
-    for length, e in tqdm(cells, desc="n, e", delay=1, disable=not progress):
+    for length, e in tqdm(cells, desc="n, e", delay=1, leave=False, disable=not progress):
         needs.append(_need(build, length, e, largest, settings))
     return LeastPrecision(name or getattr(build, "__name__", "construction"), tuple(needs), largest)
 
@@ -106,7 +106,7 @@ def _need(build: Build, length: int, e: int, largest: int, settings: dict[str, A
         try:
             claim = _claim(build(Float(e, s), length), length, settings)
         except GlypticError as error:
-            wrong = f"{type(error).__name__}: {error}"
+            wrong = str(error).partition(";")[0]
             continue
         sizes = _sizes(claim, length)
         verdict = check(claim, **settings["means"])

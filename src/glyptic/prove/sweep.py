@@ -84,7 +84,7 @@ def sweep(
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
     done = {} if kept is None else _read(Path(kept), title)
     workers = workers or os.cpu_count() or 1
-    with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, disable=not progress) as bar:
+    with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, leave=False, disable=not progress) as bar:
 
         def left() -> Iterator[tuple[ClaimOf, AnyFormat, dict[str, Any]]]:
             yield from ((claim, format, means) for format in wanted if str(format) not in done)

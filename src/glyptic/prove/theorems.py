@@ -73,16 +73,35 @@ def recognition(
 
 
 def decisive(
-    transformer: Transformer, max_length: int | None = None, *, steps: Steps = 1, **means: Any
+    transformer: Transformer,
+    max_length: int | None = None,
+    *,
+    min_length: int = 1,
+    steps: Steps = 1,
+    **means: Any,
 ) -> Verdict:
     """Whether every input gets an answer: no tie, no 0/0."""
+    return check(decisiveness(transformer, max_length, min_length=min_length, steps=steps), **means)
+
+
+def decisiveness(
+    transformer: Transformer, max_length: int | None = None, *, min_length: int = 1, steps: Steps = 1
+) -> Claim:
+    """The claim behind `decisive`."""
     longest = transformer.max_length if max_length is None else max_length
-    ensures = (answer() != "TIE") & (answer() != "UNDEFINED")
-    return check(Claim(inputs(transformer, max_length=longest, steps=steps), ensures, name="decisive"), **means)
+    subject = inputs(transformer, max_length=longest, min_length=min_length, steps=steps)
+    return Claim(subject, (answer() != "TIE") & (answer() != "UNDEFINED"), name="decisive")
 
 
-def never_zero_attention(transformer: Transformer, max_length: int | None = None, **means: Any) -> Verdict:
+def never_zero_attention(
+    transformer: Transformer, max_length: int | None = None, *, min_length: int = 1, **means: Any
+) -> Verdict:
     """Whether no query of any head, at any input, has all its exps rounded to 0."""
+    return check(defined_attention(transformer, max_length, min_length), **means)
+
+
+def defined_attention(transformer: Transformer, max_length: int | None = None, min_length: int = 1) -> Claim:
+    """The claim behind `never_zero_attention`."""
     longest = transformer.max_length if max_length is None else max_length
-    claim = Claim(inputs(transformer, max_length=longest), Defined(attention=True), name="never zero attention")
-    return check(claim, **means)
+    subject = inputs(transformer, max_length=longest, min_length=min_length)
+    return Claim(subject, Defined(attention=True), name="never zero attention")

@@ -179,7 +179,7 @@ def answer_tokens(transformer: Transformer) -> np.ndarray:
     return np.array([transformer.vocabulary.index(answer) for answer in transformer.answers])
 
 
-# Without sharing: full masks ---------------------------------------------------------------------------------------------
+# Without sharing: full masks ------------------------------------------------------------------------------------------
 
 
 def _whole_visits(walk: Walk, prefix: tuple[int, ...], deeper: Callable[[int], bool]) -> Iterator[Visit]:

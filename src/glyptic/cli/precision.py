@@ -1,0 +1,96 @@
+"""`glyptic precision`: the smallest s, for each length n, in which a construction is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from tyro.conf import Positional
+
+from glyptic.errors import InputError
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The least precision s(n) of a built-in decider, or of the recogniser of a regular language, as a table and a figure.
+
+    A decider is right at n if it decides the language that is named, or else if it answers all inputs of length n as it does in a
+    large format. `glyptic precision automaton --tomita 4` asks it of the recogniser that is built from the automaton.
+    """
+
+    construction: Positional[str]
+    """A built-in decider such as majority or modular:3, or `automaton`."""
+    max_length: int = 8
+    """The largest n."""
+    language: str | None = None
+    """What is right: a regular expression."""
+    tomita: int | None = None
+    """What is right: Tomita's language of this number."""
+    large: str = "fixed:12"
+    """What is right, if no language is named: the answers in this format."""
+    exponents: tuple[int, ...] = (0,)
+    """Exponent sizes e of F(e, s); 0 is fixed point."""
+    largest: int = 12
+    """The largest s that is tried."""
+    steps: str = "1"
+    """Steps of chain of thought T(n): a number, or n."""
+    figure: Path | None = None
+    """Draw s(n), T(n) and d(n) here (.svg, .png or .pdf)."""
+    backend: Literal["loky", "ray", "dask", "sequential"] = "loky"
+    """Where enumerations run."""
+    workers: int | None = None
+    """How many; by default one a core."""
+
+    def main(self) -> None:
+        from glyptic.cli.prove import parse_steps
+        from glyptic.prove import least_precision
+
+        build, right = self._construction()
+        means = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
+        limits = {"exponents": self.exponents, "largest": self.largest, "name": self.construction}
+        found = least_precision(build, self.max_length, of=right, **limits, **means)
+        print(found)
+        if self.figure is not None:
+            found.figure(self.figure)
+            print(f"figure: {self.figure}")
+
+    def _construction(self) -> tuple[Callable[[Any, int], Any], Any]:
+        from glyptic.prove import regular, tomita
+        from glyptic.prove.recognisers import recogniser
+
+        named = tomita(self.tomita) if self.tomita is not None else None
+        if self.language is not None:
+            if named is not None:
+                raise InputError("both --language and --tomita are given; name one language.")
+            named = regular(self.language)
+        if self.construction == "automaton":
+            if named is None:
+                raise InputError("the construction automaton needs a language: --language or --tomita.")
+            automaton = named
+            return lambda format, n: recogniser(automaton, format, n), automaton
+        return self._decider, named or self._as_in_large_format()
+
+    def _decider(self, format: Any, n: int) -> Any:
+        from glyptic.carve.examples import by_name
+
+        joint = "," if ":" in self.construction else ":"
+        return by_name(f"{self.construction}{joint}max_length={n}", format)
+
+    def _as_in_large_format(self) -> Callable[[Any], bool]:
+        """Whether the large format answers YES; each length is run once, whole."""
+        from glyptic.numbers import parse_format
+
+        known: dict[Any, bool] = {}
+
+        def right(text: Any) -> bool:
+            if text not in known:
+                model = self._decider(parse_format(self.large), len(text))
+                single = isinstance(text, str)
+                texts = ["".join(t) if single else t for t in product(model.vocabulary, repeat=len(text))]
+                known.update(zip(texts, [answer == "YES" for answer in model.run_batch(texts).answers], strict=True))
+            return known[text]
+
+        return right

@@ -1,0 +1,170 @@
+"""`glyptic prove`: a question about a transformer, decided for every input, with the smallest counterexample if it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tyro.conf import Positional
+
+from glyptic.errors import InputError
+from glyptic.exact.running import Engine
+
+if TYPE_CHECKING:
+    from glyptic.exact import Transformer
+    from glyptic.prove import Claim
+
+
+@dataclass(frozen=True)
+class Prove:
+    """Prove or refute what a transformer computes, on all inputs up to a length.
+
+    Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
+    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not.
+    """
+
+    model: Positional[str] = ""
+    """A folder, or a built-in decider such as parity:8."""
+    other: Positional[str] = ""
+    """A second one: do both give the same answers?"""
+    language: str | None = None
+    """A regular expression over the vocabulary: are exactly its texts answered YES?"""
+    tomita: int | None = None
+    """The same, for Tomita's language of this number, 1 to 7."""
+    decisive: bool = False
+    """Does every input get an answer, with no tie and no 0/0?"""
+    never_zero_attention: bool = False
+    """Does no softmax in attention ever meet 0/0?"""
+    recheck: Path | None = None
+    """Check this certificate again."""
+    library: bool = False
+    """Prove the theorems of all constructions, for all values of a grid of formats."""
+    max_length: int | None = None
+    """The longest inputs; by default what the transformer reads."""
+    min_length: int = 1
+    """The shortest inputs."""
+    steps: str = "1"
+    """Steps of chain of thought: a number, or n for as many as the input has tokens."""
+    yes: str = "YES"
+    """The answer that means yes."""
+    no: str = "NO"
+    """The answer that means no."""
+    format: str | None = None
+    """Round every weight to this format first."""
+    formats: str = ""
+    """Ask it in each of these formats instead, such as "fixed:1..6 float:1..3,2..4", and print the table."""
+    figure: Path | None = None
+    """With --formats: draw the table here (.svg, .png or .pdf)."""
+    certificate: Path | None = None
+    """Write the verdict with its claim here, as JSON that --recheck reads."""
+    journal: Path | None = None
+    """Keep finished work here: started again after an interruption, it goes on from there."""
+    count_all: bool = False
+    """Go on after a counterexample, to count all failures."""
+    seconds: float | None = None
+    """Stop after so long, with the answer Unknown."""
+    backend: Literal["loky", "ray", "dask", "sequential"] = "loky"
+    """Processes of this machine, or the Ray or Dask cluster that RAY_ADDRESS or DASK_SCHEDULER_ADDRESS names."""
+    workers: int | None = None
+    """How many; by default one a core."""
+    engine: Engine = "auto"
+    """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
+
+    def main(self) -> int:
+        if self.library:
+            from glyptic.prove.library import main_table
+
+            return main_table() or 0
+        if self.recheck is not None:
+            from glyptic.prove.certificates import recheck
+
+            means = {"seconds": self.seconds, "backend": self.backend, "workers": self.workers}
+            result = recheck(self.recheck, **means)
+            print(result)
+            for assumption in getattr(result.said, "assumptions", ()):
+                print(f"  assuming that {assumption}")
+            return 0 if result.agrees else 1
+        return self._sweep() if self.formats else self._check()
+
+    def _check(self) -> int:
+        from glyptic.prove import check
+        from glyptic.prove.certificates import save_certificate
+
+        claim = self._claim(self.format)
+        verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._means())
+        print(verdict)
+        for assumption in getattr(verdict, "assumptions", ()):
+            print(f"  assuming that {assumption}")
+        print(f"  in {verdict.seconds:.1f} s")
+        if self.certificate is not None:
+            save_certificate(self.certificate, claim, verdict)
+            print(f"  certificate: {self.certificate}")
+        return 0 if verdict else 1
+
+    def _sweep(self) -> int:
+        from glyptic.prove.sweep import sweep
+
+        means = self._means() | {"workers": self.workers}
+        for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
+        found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
+        print(found)
+        if self.figure is not None:
+            found.figure(self.figure)
+            print(f"figure: {self.figure}")
+        return 0 if len(found.holds_in) == len(found.verdicts) else 1
+
+    def _means(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}
+
+    def _asked(self) -> str:
+        """The one question, as words; none or two are an error."""
+        questions = {
+            f"{self.model} and {self.other} give the same answers": bool(self.other),
+            f"{self.model} decides {self.language}": self.language is not None,
+            f"{self.model} decides Tomita {self.tomita}": self.tomita is not None,
+            f"{self.model} is decisive": self.decisive,
+            f"{self.model} never meets 0/0 in attention": self.never_zero_attention,
+        }
+        asked = [question for question, wanted in questions.items() if wanted]
+        if not self.model or len(asked) != 1:
+            raise InputError(
+                f"{len(asked)} questions are asked of {self.model or 'no model'}; ask one: a second model, --language, --tomita, "
+                "--decisive or --never-zero-attention (or --recheck FILE, --library)."
+            )
+        return asked[0]
+
+    def _claim(self, format: str | None) -> Claim:
+        from glyptic.cli.models import open_model
+        from glyptic.prove import theorems
+
+        self._asked()
+        model = open_model(self.model, format)
+        longest = model.max_length if self.max_length is None else self.max_length
+        lengths: dict[str, Any] = {"min_length": self.min_length, "steps": parse_steps(self.steps)}
+        if self.other:
+            return theorems.equivalence(model, open_model(self.other, format), longest, **lengths)
+        if self.decisive:
+            return theorems.decisiveness(model, longest, **lengths)
+        if self.never_zero_attention:
+            return theorems.defined_attention(model, longest, self.min_length)
+        return theorems.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
+
+    def _automaton(self, model: Transformer) -> Any:
+        from glyptic.prove import regular, tomita
+
+        return tomita(self.tomita) if self.tomita is not None else regular(str(self.language), model.vocabulary)
+
+
+def parse_steps(text: str) -> int | Callable[[int], int]:
+    """A number of steps, or n for as many as the input is long.
+
+    >>> parse_steps("3"), parse_steps("n")(5)
+    (3, 5)
+    """
+    if text == "n":
+        return lambda n: n
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"steps {text!r}: write a number from 1 up, or n for as many as the input has tokens.")
+    return int(text)

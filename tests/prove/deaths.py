@@ -1,0 +1,60 @@
+"""Enumeration on a real pool or cluster, with one worker killed half-way: run as a process of its own, prints what came out.
+
+    python deaths.py BACKEND FOLDER
+
+Workers write their process ids into the folder; once some units are in the journal, the first of them is killed.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+from glyptic import prove
+from glyptic.numbers import Fixed
+from glyptic.prove import units
+from glyptic.prove.languages import regular
+from glyptic.prove.recognisers import recogniser
+
+units.INPUTS_IN_UNIT = 1 << 10  # many small units, so that half-way exists
+LENGTH = 14
+
+
+def odd_number_of_ones(text, folder):
+    note = Path(folder) / f"worker-{os.getpid()}"
+    if not note.exists():
+        note.touch()
+    return text.count("1") % 2 == 1
+
+
+def kill_one_half_way(folder: Path, killed: list[int]) -> None:
+    journal = folder / "journal.json"
+    while True:
+        time.sleep(0.05)
+        workers = sorted(folder.glob("worker-*"), key=lambda path: path.stat().st_mtime)
+        if journal.exists() and workers and len(json.loads(journal.read_text())["done"]) >= 5:
+            pid = int(workers[0].name.partition("-")[2])
+            if pid != os.getpid():
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+            return
+
+
+def main(backend: str, folder: Path) -> None:
+    transformer = recogniser(regular("0*1(0*10*1)*0*"), Fixed(2), LENGTH)
+
+    def odd(text):  # a predicate in Python: slow enough for a worker to die in the middle
+        return odd_number_of_ones(text, str(folder))
+
+    killed: list[int] = []
+    threading.Thread(target=kill_one_half_way, args=(folder, killed), daemon=True).start()
+    verdict = prove.language(transformer, odd, backend=backend, workers=2, journal=folder / "journal.json", progress=False)
+    workers = len(list(folder.glob("worker-*")))
+    print(json.dumps({"answer": type(verdict).__name__, "inputs": verdict.inputs, "killed": len(killed), "workers": workers}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
