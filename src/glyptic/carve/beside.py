@@ -85,7 +85,7 @@ def _merge(group: Sequence[Layer], blocks: list[_Block]) -> Layer:
     """One layer of each: their heads one after another, their hidden units one after another."""
     pairs = list(zip(group, blocks, strict=True))
     heads = tuple(
-        Head(*(block.columns(m) for m in (head.query, head.key, head.value)), block.rows(head.output))
+        Head(block.columns(head.query), block.columns(head.key), block.columns(head.value), block.rows(head.output))
         for layer, block in pairs
         for head in layer.heads
     )

@@ -18,21 +18,21 @@ s_0 < s_1 < … < s_k apart. relu(Σ w·x − s_(m−1)) is positive iff m or mo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
-from glyptic.carve.amplify import copies_to_top
+from glyptic.carve.amplify import Plan, copies_to_top
 from glyptic.carve.beside import beside, letters, reconciled
-from glyptic.carve.building import Draft, Unit, clear
-from glyptic.carve.coordinates import as_layer, widened
+from glyptic.carve.building import Unit, clear
+from glyptic.carve.deciding import decider_facts, early_units, is_no, is_yes, plan_of
 from glyptic.carve.facts import Broken, Fact, require
-from glyptic.carve.frames import frame_of, reads, writes
-from glyptic.carve.normalize import decider_facts, early_layers, is_no, is_yes, logits_layer, plan_of, projection
+from glyptic.carve.frames import writes
+from glyptic.carve.normalize import Goal, reach
 from glyptic.errors import ModelError
-from glyptic.exact import FeedForward, Transformer
+from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat, Format, Products
 
 Rule = tuple[int, bool, bool]  # if decider number … answers YES (True) or NO (False), the answer is YES or NO
@@ -94,13 +94,12 @@ def decision_list(
     force: bool = False,
 ) -> Transformer:
     """The first rule (decider, its answer, the answer) that applies decides, else the default: 2 feed-forwards."""
-    joined = _Joined(deciders, f"closure.{name}", format, common, force)
-    steps, yes, no = joined.steps, {joined.yes: "B", joined.no: "-B"}, {joined.yes: "-B", joined.no: "B"}
-    swing = replace(steps, copies=steps.swing)
-    units = [Unit({}, yes if default else no, bias=1)]
-    for number, if_yes, outcome in reversed(list(rules)):  # the last unit that fires overwrites: the first rule comes last
-        units += (is_yes if if_yes else is_no)(joined.differences[number], yes if outcome else no, swing)
-    return joined.finish([joined.draft.feed_forward(units + clear(joined.differences))], f"closure.{name}")
+    joined = _join(deciders, f"closure.{name}", format, common, force)
+    steps, units = joined.steps, [Unit({}, joined.yes if default else joined.no, bias=1)]
+    for number, if_yes, outcome in reversed(list(rules)):  # what fires last overwrites, so the first rule comes last
+        difference, written = joined.differences[number], joined.yes if outcome else joined.no
+        units += is_yes(difference, written, steps.swing) if if_yes else is_no(difference, written, steps.swing, steps)
+    return joined.finish([units], f"closure.{name}")
 
 
 def by_count(
@@ -113,22 +112,21 @@ def by_count(
     force: bool = False,
 ) -> Transformer:
     """YES where the number of deciders that say YES is one of the accepted: 3 feed-forwards."""
-    joined = _Joined(deciders, f"closure.{name}", format, common, force)
-    side, wanted, k = joined.side, set(accepted), len(deciders)
-    tells = counts_apart(k, side.options.products)
-    require([tells], side.format, f"closure.{name}", force)
-    weight, sums = counting_weight(side.format, side.options.products, k) or (Fraction(1), [Fraction(0)] * (k + 1))
-    bits = [u for d in joined.differences for u in (*is_yes(d, {d: "B"}, joined.steps), Unit({d: -1}, {d: 1}))]
-    yes, no = {joined.yes: "B", joined.no: "-B"}, {joined.yes: "-B", joined.no: "B"}
-    units = [Unit({}, yes if 0 in wanted else no, bias=1)]
+    joined = _join(deciders, f"closure.{name}", format, common, force)
+    form, products, wanted, k = joined.side.format, joined.side.options.products, set(accepted), len(deciders)
+    assert isinstance(form, Format)  # _join refuses exact, which has no B
+    tells = counts_apart(k, products)
+    require([tells], form, f"closure.{name}", force)
+    weight, sums = counting_weight(form, products, k) or (Fraction(1), [Fraction(0)] * (k + 1))
+    copies = joined.steps.copies
+    bits = [unit for d in joined.differences for unit in (*is_yes(d, {d: "B"}, copies), Unit({d: -1}, {d: 1}))]
+    units = [Unit({}, joined.yes if 0 in wanted else joined.no, bias=1)]
     for m in range(1, k + 1):
         if (m in wanted) != (m - 1 in wanted):
-            step = side.format.round(sums[m] - sums[m - 1])
-            copies = copies_to_top(side.format, side.options.products, step, -side.format.max) or 1
-            some = Unit(dict.fromkeys(joined.differences, weight), yes if m in wanted else no, bias=-sums[m - 1])
-            units += [some] * copies
-    layers = [joined.draft.feed_forward(bits), joined.draft.feed_forward(units + clear(joined.differences))]
-    return joined.finish(layers, f"closure.{name}", [tells])
+            at_least_m = dict.fromkeys(joined.differences, weight)
+            swing = copies_to_top(form, products, form.round(sums[m] - sums[m - 1]), form.min) or 1
+            units += [Unit(at_least_m, joined.yes if m in wanted else joined.no, bias=-sums[m - 1])] * swing
+    return joined.finish([bits, units], f"closure.{name}", [tells])
 
 
 def counts_apart(k: int, products: Products) -> Fact:
@@ -143,8 +141,9 @@ def counts_apart(k: int, products: Products) -> Fact:
 
 
 def counting_weight(format: AnyFormat, products: Products, k: int) -> tuple[Fraction, list[Fraction]] | None:
-    """A weight w and the sums s_0 < … < s_k of terms w·B, each step of which products by B can still take from −B to B."""
-    assert isinstance(format, Format)
+    """A weight w and the sums s_0 < … < s_k of terms w·B, each step of which products by B can take from −B to B."""
+    if not isinstance(format, Format):
+        return None
     code = format.code(format.round(Fraction(1, k)))
     while code > 0:
         weight = format.value(code)
@@ -158,44 +157,46 @@ def counting_weight(format: AnyFormat, products: Products, k: int) -> tuple[Frac
     return None
 
 
+@dataclass(frozen=True)
 class _Joined:
-    """Deciders side by side, the first feed-forward that leaves their differences, and the names of what comes after."""
+    """Deciders side by side; after the first feed-forward, each one's difference is in a coordinate of its own."""
 
-    def __init__(
-        self, deciders: Sequence[Transformer], construction: str, format: AnyFormat | None, common: bool, force: bool
-    ) -> None:
-        if not deciders:
-            raise ModelError(f"{construction} of no decider at all; give one or more.")
-        alike = reconciled(deciders, format, common)
-        self.facts = decider_facts(alike[0], ("B", "-B"), ("-B", "B"))
-        require(self.facts, alike[0].format, construction, force)
-        self.answers = self.no, self.yes = alike[0].answers
-        self.side = beside(alike)
-        self.differences = [f"{label}?" for label in letters(len(alike))]
-        self.steps = plan_of(alike[0])
-        self.names = (*self.answers, *self.differences)
-        self.draft = Draft(self.side.format, self.names + self.side.coordinates)
-        self.title = f"{construction.split('.')[-1]}({', '.join(t.name or '…' for t in deciders)})"
+    side: Transformer
+    answers: tuple[str, str]
+    differences: list[str]
+    steps: Plan
+    facts: list[Fact]
 
-    def finish(self, layers: list[FeedForward], construction: str, facts: Sequence[Fact] = ()) -> Transformer:
-        k = len(self.differences)
+    @property
+    def yes(self) -> dict[str, str]:
+        return {self.answers[0]: "-B", self.answers[1]: "B"}
+
+    @property
+    def no(self) -> dict[str, str]:
+        return {self.answers[0]: "B", self.answers[1]: "-B"}
+
+    def finish(self, following: list[list[Unit]], construction: str, facts: Sequence[Fact] = ()) -> Transformer:
+        """The ±∞-normal form that these feed-forwards make of the differences."""
+        k, (no, yes) = len(self.differences), self.answers
         mixes = np.zeros((2 + k, 2 * k), int)
         for i in range(k):
             mixes[2 + i, 2 * i : 2 * i + 2] = -1, 1
-        first = logits_layer(self.side, self.names, mixes)
-        parts = widened(self.side, self.names, first=True)
-        parts["layers"] += tuple(map(as_layer, [first, *early_layers(self.draft, self.differences, self.steps), *layers]))
-        parts["output"] = projection(self.side, parts["coordinates"], self.answers)
-        old = self.side.coordinates
-        touches = [
-            reads(old),
-            writes([self.no], "−B if YES else B"),
-            writes([self.yes], "B if YES else −B"),
-            writes((*self.differences, *old), "0"),
-        ]
-        frame = frame_of(
-            self.side, parts["coordinates"], parts["layers"], construction, touches, [*self.facts, *facts]
-        )
-        return self.side.replace(
-            **parts, answers=self.answers, name=self.title, history=(*self.side.history, frame)
-        )
+        touches = [writes([no], "−B if YES else B"), writes([yes], "B if YES else −B"), writes(self.differences, "0")]
+        units = [*early_units(self.differences, self.steps), *following[:-1], following[-1] + clear(self.differences)]
+        names, answers, all_facts = (no, yes, *self.differences), {no: no, yes: yes}, [*self.facts, *facts]
+        goal = Goal(construction, names, answers, mixes, units, {}, touches, all_facts)
+        return reach(self.side, goal, force=True)  # what is not forced was refused in _join
+
+
+def _join(
+    deciders: Sequence[Transformer], construction: str, format: AnyFormat | None, common: bool, force: bool
+) -> _Joined:
+    if not deciders:
+        raise ModelError(f"{construction} of no decider at all; give one or more.")
+    alike = reconciled(deciders, format, common)
+    facts = decider_facts(alike[0], ("B", "-B"), ("-B", "B"))
+    require(facts, alike[0].format, construction, force)
+    differences = [f"{label}?" for label in letters(len(alike))]
+    title = f"{construction.split('.')[-1]}({', '.join(t.name or '…' for t in deciders)})"
+    no, yes = alike[0].answers
+    return _Joined(beside(alike).replace(name=title), (no, yes), differences, plan_of(alike[0]), facts)

@@ -92,7 +92,8 @@ def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tu
 
     Gives the transformer and, for each name asked for, the name that the coordinate has.
     """
-    names, new = {}, {}
+    names: dict[str, str] = {}
+    new: dict[str, Sequence[int]] = {}
     for name, column in columns.items():
         if _is_intact(transformer, name, column):
             names[name] = name

@@ -66,7 +66,8 @@ def by_saturation(
     require([ONE, SATURATES], transformer.format, "zero.by_saturation", force)
     places = places_of(transformer, positions)
     chosen = transformer.coordinates if names is None else tuple(names)
-    wide, flags = transformer, {}
+    flags: dict[str, str] = {}
+    wide = transformer
     if places is not None:
         flag = "is_" + "_".join(map(str, places))
         wide, flags = ensure(transformer, {flag: flag_column(transformer, places)})

@@ -1,0 +1,101 @@
+"""From logits to a decision: the layers and units that normalization, closure and composition share.
+
+*Logits.* A row θ of the output matrix becomes two hidden units, relu(θ·h) and relu(−θ·h). The inner product is the
+output's own, term by term, rounded or fused; negation commutes with rounding, so the second is the negative part of the
+first; one of them is 0, and their difference is the logit exactly.
+
+*Their difference* D = [T_SI − T_NO] needs no coordinates for the logits: the row 1, −1, −1, 1 of W_2 over the four units
+adds it up. D > 0 iff T_SI > T_NO, if x ≠ y ⇒ [x − y] ≠ 0.
+
+*Its sign.* u = relu(B·D) is positive iff D > 0, and z = relu(t − B·D) iff D ≤ 0, for t = [B·least], the least that B·D can
+be. Each, where positive, is t at least, and enough copies of B·u, or of B·z, add up to B (see `amplify`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from glyptic.carve.amplify import Plan, enlarge, plan, reaches_top
+from glyptic.carve.building import Draft, Row, Unit
+from glyptic.carve.coordinates import fresh
+from glyptic.carve.facts import ONE, SUBNORMAL, SYMMETRIC, Fact, decides
+from glyptic.carve.lookup import matching_head
+from glyptic.errors import ModelError
+from glyptic.exact import FeedForward, Head, Transformer
+
+
+def logits_layer(transformer: Transformer, names: Sequence[str], mixes: np.ndarray) -> FeedForward:
+    """New coordinates, which come first, become `mixes` (new, answers; of −1, 0, 1) of the logits; all old ones 0.
+
+    Of the answers the last comes first in the sum, so that −1, 1 is [T_SI − T_NO].
+    """
+    new, d, theta = len(names), transformer.width, transformer.output
+    one = transformer.format.code(1)
+    pairs = [(answer, sign) for answer in reversed(range(len(theta))) for sign in (1, -1)]
+    identity = one * np.eye(d, dtype=np.int64)
+    w1 = np.zeros((len(pairs) + 2 * d, new + d), np.int64)
+    w1[:, new:] = np.concatenate([*(sign * theta[[answer]] for answer, sign in pairs), identity, -identity])
+    w2 = np.zeros((new + d, len(w1)), np.int64)
+    w2[:new, : len(pairs)] = np.stack([one * sign * mixes[:, answer] for answer, sign in pairs], axis=1)
+    w2[new:, len(pairs) :] = np.concatenate([-identity, identity], axis=1)
+    return FeedForward(w1, np.zeros(len(w1), np.int64), w2, np.zeros(new + d, np.int64))
+
+
+def logits_head(
+    draft: Draft, transformer: Transformer, names: Sequence[str], mixes: np.ndarray, bits: Sequence[str], one: str
+) -> Head:
+    """The same by a head that attends to its own position alone, told by position codes (see `lookup`).
+
+    W_V takes the logits and the old coordinates; W_O writes the mixes, and takes the old coordinates from themselves.
+    """
+    by_units = logits_layer(transformer, names, mixes)
+    pairs = 2 * len(transformer.answers)
+    units = [*range(0, pairs, 2), *range(pairs, pairs + transformer.width)]  # θ without −θ, x without −x: no relu here
+    value = np.zeros((len(units), len(draft.coordinates)), np.int64)
+    output = np.zeros((len(draft.coordinates), len(units)), np.int64)
+    places = [draft.coordinates.index(name) for name in (*names, *transformer.coordinates)]
+    value[:, places], output[places] = by_units.w1[units], by_units.w2[:, units]
+    matching = matching_head(draft, bits, bits, one, [], [])
+    return Head(matching.query, matching.key, value, output)
+
+
+def is_yes(difference: str, writes: Row, copies: int) -> list[Unit]:
+    """Units that add B (or −B) to coordinates where D > 0, and nothing elsewhere."""
+    return [Unit({difference: "B"}, writes)] * copies
+
+
+def is_no(difference: str, writes: Row, copies: int, steps: Plan) -> list[Unit]:
+    """Units that add B (or −B) to coordinates where D ≤ 0, and nothing elsewhere."""
+    return [Unit({difference: "-B"}, writes, bias=steps.threshold)] * copies
+
+
+def early_units(differences: Sequence[str], steps: Plan) -> list[list[Unit]]:
+    """The feed-forwards, in most formats none, that enlarge D before the last one can take it to B."""
+    return [[unit for name in differences for unit in enlarge(name, copies)] for copies in steps.early]
+
+
+def plan_of(transformer: Transformer) -> Plan:
+    """How D becomes B in this format; where nothing does and it was forced, as far as one copy goes."""
+    format = transformer.format
+    return plan(format, transformer.options.products) or Plan((), 1, 2, format.round(format.least * format.max))
+
+
+def decider_facts(transformer: Transformer, *outcomes: tuple[str, str]) -> list[Fact]:
+    """What a decision rests on, the decisiveness of its outcomes included if softmax chooses the answer."""
+    if len(transformer.answers) != 2:
+        raise ModelError(
+            f"a decider has two answers, NO and YES, and this transformer has {len(transformer.answers)}: "
+            f"{', '.join(transformer.answers)}; only zero_one takes any number."
+        )
+    facts = [ONE, SYMMETRIC, SUBNORMAL, reaches_top(transformer.options.products)]
+    return facts + [decides(*logits) for logits in outcomes if transformer.options.answer == "softmax"]
+
+
+def result_names(transformer: Transformer) -> dict[str, str]:
+    """For each answer the name of a new coordinate: its own, where that is free."""
+    names: dict[str, str] = {}
+    for answer in transformer.answers:
+        names[answer] = fresh((*transformer.coordinates, *names.values()), answer)
+    return names

@@ -1,0 +1,133 @@
+"""Look-up by position: each position fetches coordinates of the position that a pointer names, by one head.
+
+A pointer is a position's number in binary, a coordinate ±1 for each bit. Query and key interleave a bit of each with a constant:
+q = (p_1, 1, p_2, 1, …), k = (B·c_1, −B, B·c_2, −B, …). The score adds up, for each bit, +B − B where they agree and −B − B where they differ;
+from 0 the first leads to 0 and the second to −B (saturated), and from −B both lead back to −B. So it is 0 where pointer and
+position match, −B elsewhere; exp gives 1 and 0, and the weights are exactly 1 and 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from glyptic.carve.building import Draft, Row
+from glyptic.carve.coordinates import append, refuse_norms, widen
+from glyptic.carve.facts import EXP_VANISHES, ONE, Fact, require, scaled_exp_vanishes
+from glyptic.carve.flags import checked, code_width, ensure
+from glyptic.carve.frames import carved, reads, writes
+from glyptic.errors import ModelError
+from glyptic.exact import Head, Transformer
+
+
+def position(
+    transformer: Transformer,
+    of: Callable[[int], int],
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    place: int | None = None,
+    force: bool = False,
+) -> Transformer:
+    """target += source of position of(i), at every position i: 1 head; targets that do not exist are made.
+
+    >>> from glyptic.exact import Sizes, random_transformer
+    >>> from glyptic.numbers import Fixed
+    >>> T = position(random_transformer(Fixed(4), sizes=Sizes(layers=0)), lambda i: i // 2, ["x0"], ["before"])
+    >>> h = T.run("01101", trace=True).residual["layer.0.after_attention"]
+    >>> all(h[i]["before"] == h[i // 2]["x0"] for i in range(5))
+    True
+    """
+    pointed = [of(i) for i in range(transformer.max_length)]
+    checked(transformer, pointed)
+    for i, p in enumerate(pointed):
+        if not sees(transformer, i, p):
+            raise ModelError(f"position {i} cannot look up position {p}: the {transformer.options.mask} mask hides it.")
+    itself = all(p == i for i, p in enumerate(pointed))
+    columns = {} if itself else {f"to.{bit}": [_bit(p, bit) for p in pointed] for bit in _bits(transformer)}
+    wide, names = ensure(transformer, columns)
+    pointer = [names[name] for name in columns] if columns else None
+    return _fetch(transformer, wide, pointer, source, target, "lookup.position", place, force)
+
+
+def fetch(
+    transformer: Transformer,
+    pointer: Sequence[str],
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    place: int | None = None,
+    force: bool = False,
+) -> Transformer:
+    """target += source of the position that the pointer's coordinates (±1, lowest bit first) name where the head stands.
+
+    A pointer to a hidden position, or one that is not ±1, finds no match: a softmax is 0/0 there, and says so when it runs.
+    """
+    if len(pointer) != len(_bits(transformer)):
+        raise ModelError(f"a pointer to {transformer.max_length} positions has {len(_bits(transformer))} bits, not {len(pointer)}.")
+    return _fetch(transformer, transformer, list(pointer), source, target, "lookup.fetch", place, force)
+
+
+def _fetch(
+    before: Transformer,
+    wide: Transformer,
+    pointer: list[str] | None,
+    source: Sequence[str],
+    target: Sequence[str],
+    construction: str,
+    place: int | None,
+    force: bool,
+) -> Transformer:
+    refuse_norms(before)
+    facts = matching_facts(before)
+    require(facts, before.format, construction, force)
+    if len(source) != len(target):
+        raise ModelError(f"{len(source)} sources and {len(target)} targets; they must be as many.")
+    wide, code, one = with_codes(wide)
+    wide = widen(wide, [name for name in target if name not in wide.coordinates])
+    values: list[Row] = [{name: 1} for name in source]
+    outputs: list[Row] = [{name: 1} for name in target]
+    head = matching_head(Draft(wide.format, wide.coordinates), pointer or code, code, one, values, outputs)
+    touches = [reads((*source, *(pointer or ()))), *(writes([t], f"+ {s} there") for s, t in zip(source, target, strict=True))]
+    return carved(before, append(wide, head, place=place), construction, touches, facts, place)
+
+
+def with_codes(transformer: Transformer) -> tuple[Transformer, list[str], str]:
+    """The transformer with codes of its positions and a constant 1, and the names of both."""
+    columns = {f"place.{bit}": [_bit(i, bit) for i in range(transformer.max_length)] for bit in _bits(transformer)}
+    columns["one"] = [1] * transformer.max_length
+    wide, names = ensure(transformer, columns)
+    *code, one = (names[name] for name in columns)
+    return wide, code, one
+
+
+def matching_head(
+    draft: Draft, pointer: Sequence[str], code: Sequence[str], one: str, values: list[Row], outputs: list[Row]
+) -> Head:
+    """A head whose weight is 1 where the code is the pointer, 0 elsewhere."""
+    query: list[Row] = [row for bit in pointer for row in ({bit: 1}, {one: 1})]
+    key: list[Row] = [row for bit in code for row in ({bit: "B"}, {one: "-B"})]
+    return draft.head(query, key, values, outputs)
+
+
+def matching_facts(transformer: Transformer) -> list[Fact]:
+    """Soft attention needs scores of −B to vanish; hard attention takes the one largest score as it is."""
+    if transformer.options.attention not in ("softmax", "max-subtracted"):
+        return [ONE]
+    key_width = 2 * len(_bits(transformer))
+    return [ONE, scaled_exp_vanishes(key_width) if transformer.options.scale else EXP_VANISHES]
+
+
+def sees(transformer: Transformer, i: int, j: int) -> bool:
+    """Whether the mask lets position i see position j."""
+    return {"causal": j <= i, "strict": j < i, "full": True}[transformer.options.mask]
+
+
+def _bits(transformer: Transformer) -> range:
+    return range(code_width(transformer.max_length))
+
+
+def _bit(number: int, bit: int) -> int:
+    return 1 if number >> bit & 1 else -1
+
+
+__all__ = ["fetch", "position"]
