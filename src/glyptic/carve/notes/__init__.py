@@ -4,7 +4,8 @@
     normalization   *Normalización de transformers*: 0–1 and ∞
     values          what the proofs say of numbers, counted over whole formats
     failures        the smallest input on which a printed construction fails, and the same for what replaces it
-    tables          the figures in docs/errata.md and docs/errata.es.md; `python -m glyptic.carve.notes` rewrites them
+    tables          the figures of docs/errata.md and docs/errata.es.md
+    documents       … put into them: `python -m glyptic.carve.notes`
 
 What works is in `glyptic.carve` itself.
 """

@@ -30,28 +30,28 @@ def zero_one(transformer: Transformer, length: int) -> Transformer:
     return moved.replace(output=projection(moved))
 
 
-def infinity(transformer: Transformer, linear_map: LinearMap) -> Transformer:
-    """∞-normalization of a 0–1 normalized transformer, h = (T_NO, T_SI, 0, …): compare, clear, permute, ×∞ twice, then
-    add (1, 0, …).
+def infinity(transformer: Transformer, linear_map: LinearMap, columns: tuple[int, int] | None = None) -> Transformer:
+    """∞-normalization of a 0–1 normalized transformer, h = (T_NO, T_SI, 0, …).
+
+    Compare, clear the first two coordinates, move the last to the second, multiply by ∞ twice, and add (1, 0, …).
+    `columns` is for the comparison.
     """
     format, d = transformer.format, transformer.width
     if d < 3:
-        raise ModelError(
-            f"the printed steps move the last coordinate to the second; d = {d} is too small, use at least 3."
-        )
-    done = then(transformer, comparison(format, d))
+        raise ModelError(f"the printed steps move the last coordinate to the second, which needs d ≥ 3; here d = {d}.")
+    done = then(transformer, comparison(format, d, columns))
     without_first_two = np.diag([0, 0] + [1] * (d - 2))
     permutation = np.eye(d, dtype=int)[[0, d - 1, *range(2, d - 1), 1]]
     times_infinity = np.where(np.eye(d, dtype=bool), "B", "0")
     for matrix in (without_first_two, permutation, times_infinity, times_infinity):
         done = linear_map(done, matrix)
-    return then(done, one_in_the_first(format, d))
+    return then(done, one_in_the_first(format, done.width)).replace(output=projection(done))
 
 
-def comparison(format: AnyFormat, d: int) -> Layer:
-    """W_2 = Id, b_1 = b_2 = 0, and W_1 all zeros but the last two elements of the last row, −1 and 1."""
+def comparison(format: AnyFormat, d: int, columns: tuple[int, int] | None = None) -> Layer:
+    """W_2 = Id, b_1 = b_2 = 0, and W_1 all zeros but −1, 1 in the last row's last two columns (or others)."""
     w1 = np.zeros((d, d), int)
-    w1[-1, -2:] = -1, 1
+    w1[-1, list(columns or (d - 2, d - 1))] = -1, 1
     return Layer((), FeedForward.of(format, w1, np.zeros(d), np.eye(d), np.zeros(d)))
 
 

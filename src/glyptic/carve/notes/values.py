@@ -93,14 +93,13 @@ def larger_means_yes(format: Format) -> Verdicts:
     return Verdicts(pairs.shape[1], tied.shape[1], int((said == -2).sum()), int((said == 0).sum()), first)
 
 
-def softmax_of_one_and_b(format: Format) -> tuple[Fraction, Fraction]:
-    """softmax(1, B), which the notes read as YES."""
+def softmax(format: Format, *logits: str) -> tuple[Fraction, ...]:
+    """The rounded softmax of two logits, which the notes read as (NO, YES)."""
     prepared = prepared_for(carrier(format, 2))
-    last = prepared.arithmetic.values(encode([1, "B"], format)[:, None, None])
+    last = prepared.arithmetic.values(encode(logits, format)[:, None, None])
     _, probabilities, _ = decide(prepared, last, 0, _ignore, lambda *_: None)
     assert probabilities is not None
-    no, yes = (format.value(int(code)) for code in probabilities[0])
-    return no, yes
+    return tuple(format.value(int(code)) for code in probabilities[0])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,13 @@
+"""`python -m glyptic.carve.notes docs`: make the tables of errata.md and errata.es.md in a folder anew."""
+
+import sys
+from pathlib import Path
+
+from glyptic.carve.notes.documents import written
+from glyptic.exact.files import write_whole
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
+    for language, name in (("en", "errata.md"), ("es", "errata.es.md")):
+        document = (folder / name).read_text(encoding="utf-8")
+        write_whole(folder / name, written(document, language).encode())  # type: ignore[arg-type]
