@@ -201,7 +201,7 @@ def build(config: ModelConfig, *, seed: int | None = None) -> Any:
         if seed is not None:
             torch.manual_seed(seed)
         model = MODELS[config.kind](config)
-        initialize(model)
+        initialize(model, config.embedding_scale)
     return model
 
 
