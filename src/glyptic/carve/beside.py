@@ -122,7 +122,8 @@ def reconciled(
     if not shared:
         raise ModelError("these transformers have no token in common; they cannot read the same inputs.")
     for t in chosen[1:]:
-        _check_alike(first, t)
+        check_alike(first, t)
+        _check_answers(first, t)
     if not common:
         for t in chosen:
             unknown = [token for token in t.vocabulary if token not in shared]
@@ -134,7 +135,8 @@ def reconciled(
     return [_restricted(t, shared, first.answers, length) for t in chosen]
 
 
-def _check_alike(first: Transformer, other: Transformer) -> None:
+def check_alike(first: Transformer, other: Transformer) -> None:
+    """Two transformers in one must have the same format and options."""
     if first.format != other.format:
         raise ModelError(
             f"{first!r} and {other!r} have different formats; pass format= to round the weights of all into one "
@@ -144,6 +146,9 @@ def _check_alike(first: Transformer, other: Transformer) -> None:
         ours, theirs = getattr(first.options, field.name), getattr(other.options, field.name)
         if ours != theirs:
             raise ModelError(f"options.{field.name} is {ours!r} in {first!r} and {theirs!r} in {other!r}; make them equal.")
+
+
+def _check_answers(first: Transformer, other: Transformer) -> None:
     if sorted(first.answers) != sorted(other.answers):
         raise ModelError(
             f"the answers of {first!r} are {', '.join(first.answers)}, those of {other!r} {', '.join(other.answers)}; "
@@ -163,4 +168,4 @@ def _restricted(t: Transformer, tokens: tuple[str, ...], answers: tuple[str, ...
     )
 
 
-__all__ = ["beside", "letters", "reconciled"]
+__all__ = ["beside", "check_alike", "letters", "reconciled"]

@@ -89,12 +89,14 @@ def widened(
         "coordinates": order,
         "token_embedding": _padded(transformer.token_embedding, pad, columns=True),
         "position_embedding": embedding,
-        "layers": tuple(_widen_layer(layer, pad) for layer in transformer.layers),
+        "layers": tuple(widen_layer(layer, pad) for layer in transformer.layers),
         "output": _padded(transformer.output, pad, columns=True),
     }
 
 
-def _widen_layer(layer: Layer, pad: tuple[int, int]) -> Layer:
+def widen_layer(layer: Layer, pad: tuple[int, int]) -> Layer:
+    """A layer in a wider residual: so many coordinates more before its own, so many after."""
+
     def head(of: Head) -> Head:
         query, key, value = (_padded(m, pad, columns=True) for m in (of.query, of.key, of.value))
         return Head(query, key, value, _padded(of.output, pad, columns=False))
