@@ -186,3 +186,5 @@ def test_mistakes_are_named() -> None:
         nn.generate(model, [[1]], max_new_tokens=4, cache="ring")
     with pytest.raises(InputError, match="capacity=4"):
         nn.generate(model, [[1]], max_new_tokens=9, session=nn.Session(model, 1, 4))
+    with pytest.raises(InputError, match="capacity=4"):
+        nn.generate(model, [[1]], max_new_tokens=9, session=nn.Session(model, 1, 4, cache="fixed"))

@@ -59,10 +59,7 @@ class StaticCache:
     def open(self, new: int, real: Tensor | None = None) -> View:
         start = int(self.length)
         end = start + new
-        if end > self.capacity:
-            raise InputError(
-                f"{end} tokens do not fit a cache of capacity={self.capacity}; make it larger, or use a RingCache."
-            )
+        self.check_room(new)
         if real is None and self.real is None:
             alone = new == 1 and (self.window is None or end <= self.window)
             return View(start, None, None, None, end, alone)
@@ -70,6 +67,14 @@ class StaticCache:
         assert self.real is not None
         positions = (self.real[:, start:end].long().cumsum(-1) - 1 + before[:, None]).clamp_min(0)
         return View(start, None, self.real[:, :end], positions, end, False)
+
+    def check_room(self, new: int) -> None:
+        """Refuse what would be written past the end."""
+        end = int(self.length) + new
+        if end > self.capacity:
+            raise InputError(
+                f"{end} tokens do not fit a cache of capacity={self.capacity}; make it larger, or use a RingCache."
+            )
 
     def _note_padding(self, start: int, new: int, real: Tensor | None) -> Tensor:
         """Remember which new tokens are real; returns how many real ones each row had before [B]."""
@@ -127,6 +132,8 @@ class FixedCache(StaticCache):
     def open(self, new: int, real: Tensor | None = None) -> View:
         if real is not None:
             raise ModelError("a FixedCache takes no padding_mask; use a StaticCache for padded prompts.")
+        if not torch.compiler.is_compiling():  # a compiled step cannot look: CompiledSession does it before each
+            self.check_room(new)
         return View(self.length, self.slots, None, None, self.capacity, False)
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
