@@ -10,8 +10,8 @@ from pathlib import Path
 class Landscape:
     """Which minima does the loss of linear attention have, and how often does gradient flow miss the global one?
 
-    The convergence theorem starts with two blocks of the weights at zero. From a generic start about half of the flows end
-    in a minimum that is not global. The command finds critical points, classifies them by their exact Hessians, and
+    The convergence theorem starts with two blocks of the weights at zero. From a generic start about half of the flows
+    end in a minimum that is not global. The command finds critical points, classifies them by their exact Hessians, and
     follows flows from Gaussian starts. d is at most 5 here; d = 2 takes seconds, d = 3 a minute.
     Example: glyptic icl landscape --spectrum 1,0.9 --starts 1000
     """
@@ -52,7 +52,7 @@ class Landscape:
             for point in points
         ]  # fmt: skip
         print(figures.table(rows, digits=6))
-        title = f"d = {self.d}, Λ {self.spectrum}, N = {self.train_length}; starts N(0, {self.scale:g}²) in every weight"
+        title = f"d = {self.d}, Λ {self.spectrum}, N = {self.train_length}; all weights start as N(0, {self.scale:g}²)"
         figure = pictures.draw_landscape(Quartic.of(problem), found, points, title)
         data = [{"panel": "critical point", **row} for row in rows]
         for flow, end in enumerate(found.end_of):

@@ -40,7 +40,8 @@ class RiskCommand:
         by_M = studies.risk_by_M(problem, self.prompts, self.seed)
         by_N = studies.risk_by_N(problem, self.seed)
         print(f"slope of the variance in M: {by_M['slope']:.3f};  of the bias in N, last decade: {by_N['slope']:.3f}")
-        title = f"Trained with N = {self.train_length}, tested with M = {self.test_length}; d = {self.d}, Λ {self.spectrum}"
+        lengths = f"Trained with N = {self.train_length}, tested with M = {self.test_length}"
+        title = f"{lengths}; d = {self.d}, Λ {self.spectrum}"
         figure = pictures.draw_risk(rows, by_M, by_N, title)
         data = [{"panel": "law", **row} for row in rows]
         data += [{"panel": "M", "length": M, "variance": v} for M, v in zip(by_M["length"], by_M["exact"], strict=True)]

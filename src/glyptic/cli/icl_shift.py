@@ -40,7 +40,8 @@ class ShiftCommand:
         rows = studies.shift_rows(problem, self.test_length, self.prompts, self.seed)
         print(figures.table(rows))
         scales, random = studies.scale_curves(problem, self.test_length), studies.random_curves(self.d)
-        title = f"Trained with N = {self.train_length}, tested with M = {self.test_length}; d = {self.d}, Λ {self.spectrum}"
+        lengths = f"Trained with N = {self.train_length}, tested with M = {self.test_length}"
+        title = f"{lengths}; d = {self.d}, Λ {self.spectrum}"
         figure = pictures.draw_shift(rows, scales, random, title)
         data = [{"panel": "shift", **row} for row in rows]
         for index, scale in enumerate(scales["scale"]):

@@ -32,7 +32,7 @@ _STYLE: Any = {
     "svg.hashsalt": "glyptic",  # the same data give the same bytes
 }
 
-Data = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
+Data = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 def new(rows: int = 1, columns: int = 1, size: tuple[float, float] | None = None) -> tuple[Any, Any]:

@@ -38,8 +38,9 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
         style = {"color": "black", "linewidth": 1.2}
         middle.semilogx(time, columns["logistic"], "--", label="logistic, closed form", **style)
     middle.axhline(1, color=COLOURS["muted"], linewidth=1, linestyle=":")
-    middle.set(title="Learnt share of each eigendirection", xlabel="time t of the flow", ylabel="$p_2\\,K_{ii}\\;/\\;P^*_{ii}$")
-    middle.legend(loc="upper left")
+    middle.set(title="Learnt share of each eigendirection", xlabel="time t of the flow")
+    middle.set_ylabel("$p_2\\,K_{ii}\\;/\\;P^*_{ii}$")
+    middle.legend(loc="center left")
 
     right.loglog(time[shown], columns["pl_ratio"][shown], color=COLOURS["theory"], label="along the flow")
     if mu is not None and mu > 0:
@@ -65,7 +66,8 @@ def draw_risk(laws: Sequence[Mapping[str, Any]], by_M: Mapping[str, Any], by_N: 
     if all("measured" in row for row in laws):
         measured = np.array([row["measured"] for row in laws]) / scale
         error = 3 * np.array([row["error"] for row in laws]) / scale
-        left.errorbar(measured, names, xerr=error, fmt="o", color="black", markersize=3.5, capsize=3, label="sampled, ± 3 s.e.")
+        style = {"color": "black", "markersize": 3.5, "capsize": 3}
+        left.errorbar(measured, names, xerr=error, fmt="o", label="sampled, ± 3 s.e.", **style)
     left.invert_yaxis()
     left.grid(axis="y", visible=False)
     left.set(title="Risk by law of the labels", xlabel="share of the exact risk")
@@ -88,13 +90,15 @@ def draw_risk(laws: Sequence[Mapping[str, Any]], by_M: Mapping[str, Any], by_N: 
     return figure
 
 
-def draw_shift(rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], random: Mapping[str, Any], title: str) -> Any:
+def draw_shift(
+    rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], random: Mapping[str, Any], title: str
+) -> Any:
     """Every shift: exact, sampled and the limit of long contexts; scaled inputs; a model trained on random Λ."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
     places = np.arange(len(rows))[::-1]
     for place, row in zip(places, rows, strict=True):
         left.plot([row["limit"], row["relative"]], [place, place], color="#D5D9DE", linewidth=3, zorder=1)
-    left.plot([row["relative"] for row in rows], places, "o", color=COLOURS["theory"], label="exact, M as trained")
+    left.plot([row["relative"] for row in rows], places, "o", color=COLOURS["theory"], label="exact")
     limit_style = {"markerfacecolor": "white", "color": COLOURS["theory"]}
     left.plot([row["limit"] for row in rows], places, "o", label="exact, M → ∞", **limit_style)
     if all("measured" in row for row in rows):
@@ -103,7 +107,8 @@ def draw_shift(rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], ran
     left.axvline(1, color=COLOURS["muted"], linestyle="--", linewidth=1)
     left.text(1, len(rows) - 0.35, " always 0", color=COLOURS["muted"], fontsize=9, va="center", ha="left")
     left.set_yticks(places, [row["shift"] for row in rows])
-    left.set(xscale="log", title="Risk under each shift", xlabel="E(ŷ − ⟨w, x_q⟩)² / E⟨w, x_q⟩²", ylim=(-0.6, len(rows) + 0.2))
+    left.set(xscale="log", title="Risk under each shift", xlabel="E(ŷ − ⟨w, x_q⟩)² / E⟨w, x_q⟩²")
+    left.set_ylim(-0.6, len(rows) + 0.2)
     left.legend(loc="upper center", bbox_to_anchor=(0.35, -0.15), ncols=3, columnspacing=1.0, handletextpad=0.3)
 
     for colour, (label, values) in zip(SERIES, scales["curves"].items(), strict=False):
@@ -124,7 +129,7 @@ def draw_shift(rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], ran
 
 
 def draw_landscape(quartic: Quartic, found: Basins, points: Sequence[CriticalPoint], title: str) -> Any:
-    """A slice through the two minima with flows over it; the loss of every flow; the critical points by their Hessian."""
+    """A slice through the two minima with flows over it; the loss of every flow; the critical points by Hessian."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
     _draw_slice(figure, left, quartic, found, points)
     colours = [KIND_COLOUR[found.ends[index].kind] for index in found.end_of]
@@ -132,7 +137,8 @@ def draw_landscape(quartic: Quartic, found: Basins, points: Sequence[CriticalPoi
         middle.semilogx(found.times[1:], found.losses[1:, flow], color=colours[flow], alpha=0.25, linewidth=0.8)
     for kind in (GLOBAL, SPURIOUS):
         middle.plot([], [], color=KIND_COLOUR[kind], label=f"{kind}: {found.share(kind):.0%}")
-    middle.set(title=f"Where {len(colours)} random starts end", xlabel="time t of the flow", ylabel="loss L", xlim=(0.1, 1e3))
+    middle.set(title=f"Where {len(colours)} random starts end", xlabel="time t of the flow", ylabel="loss L")
+    middle.set_xlim(0.1, 1e3)
     middle.legend(loc="upper right")
     for kind in (GLOBAL, SPURIOUS, SADDLE):
         chosen = [point for point in points if point.kind == kind]
@@ -140,10 +146,11 @@ def draw_landscape(quartic: Quartic, found: Basins, points: Sequence[CriticalPoi
         marker = "x" if kind == SADDLE else "o"
         right.plot([p.descending for p in chosen], [p.loss for p in chosen], marker, label=kind, **style)
         for point in chosen:
-            place = (point.descending, point.loss)
-            right.annotate(point.path, place, (8, 0), textcoords="offset points", va="center", fontsize=9, color="#444444")
+            where = {"xy": (point.descending, point.loss), "xytext": (8, 0), "textcoords": "offset points"}
+            right.annotate(point.path, **where, va="center", fontsize=9, color="#444444")
     most = max(point.descending for point in points)
-    right.set(title="Critical points", xlabel="directions along which L falls", ylabel="loss L", xlim=(-0.3, most + 0.9))
+    right.set(title="Critical points", xlabel="directions along which L falls", ylabel="loss L")
+    right.set_xlim(-0.3, most + 0.9)
     right.set_xticks(range(most + 1))
     right.legend(loc="lower right")
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
@@ -166,8 +173,9 @@ def _draw_slice(figure: Any, axes: Any, quartic: Quartic, found: Basins, points:
     for flow in range(min(60, len(found.end_of))):
         colour = KIND_COLOUR[found.ends[found.end_of[flow]].kind]
         axes.plot(shadows[0][:, flow], shadows[1][:, flow], color=colour, linewidth=0.9, alpha=0.6)
-    axes.plot([1], [0], "o", color=KIND_COLOUR[GLOBAL], markersize=10, clip_on=False, zorder=5, markeredgecolor="white")
-    axes.plot([0], [1], "o", color=KIND_COLOUR[SPURIOUS], markersize=10, clip_on=False, zorder=5, markeredgecolor="white")
+    style = {"markersize": 10, "clip_on": False, "zorder": 5, "markeredgecolor": "white"}
+    axes.plot([1], [0], "o", color=KIND_COLOUR[GLOBAL], **style)
+    axes.plot([0], [1], "o", color=KIND_COLOUR[SPURIOUS], **style)
     axes.grid(visible=False)
     axes.set(xlim=(0, 1.3), ylim=(0, 1.3), title="A slice through both minima")
     axes.set(xlabel="a: share of the global minimum", ylabel="b: share of the spurious one")

@@ -1,4 +1,4 @@
-"""What the four commands of the theory compute: tables of exact numbers, beside sampled ones, ready to print and to draw."""
+"""What the four commands of the theory compute: exact numbers beside sampled ones, ready to print and to draw."""
 
 from __future__ import annotations
 
