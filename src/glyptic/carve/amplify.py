@@ -1,8 +1,9 @@
-"""How a positive value, however small, becomes B: the plan of copies and layers that normalization follows, from the format.
+"""How a positive value, however small, becomes B: the plan of copies and layers that normalization follows, from
+the format.
 
-A feed-forward takes x > 0 to Σ_c [B·relu([B·x])], c equal hidden units added up: two products by B and c terms. All of it
-is monotone in x, so the least value decides whether one layer reaches B, with how many copies, or how many layers must
-come before:
+A feed-forward takes x > 0 to Σ_c [B·relu([B·x])], c equal hidden units added up: two products by B and c terms. All
+of it is monotone in x, so the least value decides whether one layer reaches B, with how many copies, or how many
+layers must come before:
 
     fixed F(s), s ≥ 2     [B·least] = 1, so one copy
     floats F(e, s)        [B·least] ≈ ½ and [B·½] ≈ B/2, so three copies (two reach only the neighbour of B)
@@ -27,8 +28,8 @@ _MOST_COPIES, _MOST_LAYERS = 64, 3
 class Plan:
     """`early` gives the copies of each layer that only enlarges; `copies` those of the last, where x > 0 becomes B.
 
-    `swing` copies take a sum from −B to B, or back. `threshold` is [B·x] for the least x that the last layer meets: what
-    relu(threshold − B·x) compares with.
+    `swing` copies take a sum from −B to B, or back. `threshold` is [B·x] for the least x that the last layer meets:
+    what relu(threshold − B·x) compares with.
     """
 
     early: tuple[int, ...]

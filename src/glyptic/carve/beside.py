@@ -1,7 +1,8 @@
-"""Several transformers side by side in one, block-diagonal: each in coordinates of its own, none touching another's.
+"""Several transformers side by side in one, block-diagonal: each in coordinates of its own, none touching
+another's.
 
-A head or hidden unit of one is 0 in the others' rows and columns, and [x + 0] = x, so each computes exactly what it did. A shallower
-one has nothing in the later layers, so its coordinates stay as they are.
+A head or hidden unit of one is 0 in the others' rows and columns, and [x + 0] = x, so each computes exactly what it
+did. A shallower one has nothing in the later layers, so its coordinates stay as they are.
 """
 
 from __future__ import annotations
@@ -111,10 +112,12 @@ def _relabel(frame: Frame, label: str) -> Frame:
 def reconciled(
     transformers: Sequence[Transformer], format: AnyFormat | None = None, common: bool = False
 ) -> list[Transformer]:
-    """The transformers with one format, vocabulary, list of answers and longest input; what cannot be made equal is refused.
+    """The transformers with one format, vocabulary, list of answers and longest input; what cannot be made equal is
+    refused.
 
-    Order of tokens and answers is no matter, and the longest input is the shortest of theirs. Formats are changed only if one
-    is given, for rounding weights can change answers; tokens that not all know are dropped only if `common`.
+    Order of tokens and answers is no matter, and the longest input is the shortest of theirs. Formats are changed
+    only if one is given, for rounding weights can change answers; tokens that not all know are dropped only if
+    `common`.
     """
     chosen = [t if format is None or t.format == format else t.in_format(format) for t in transformers]
     first, length = chosen[0], min(t.max_length for t in chosen)
@@ -145,7 +148,7 @@ def check_alike(first: Transformer, other: Transformer) -> None:
     for field in fields(first.options):
         ours, theirs = getattr(first.options, field.name), getattr(other.options, field.name)
         if ours != theirs:
-            raise ModelError(f"options.{field.name} is {ours!r} in {first!r} and {theirs!r} in {other!r}; make them equal.")
+            raise ModelError(f"options.{field.name} is {ours!r} in {first!r} and {theirs!r} in {other!r}; equal them.")
 
 
 def _check_answers(first: Transformer, other: Transformer) -> None:

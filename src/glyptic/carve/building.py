@@ -2,8 +2,8 @@
 
     Unit(reads={"x": 1, "off": "-B"}, writes={"y": -1}, bias=0)        relu(x − B·off) goes to −y
 
-A matrix row is a sum from left to right in the order of the coordinates, and a coordinate gets the sum of its units in the
-order in which the units are listed: both orders matter, since every step rounds.
+A matrix row is a sum from left to right in the order of the coordinates, and a coordinate gets the sum of its units
+in the order in which the units are listed: both orders matter, since every step rounds.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def feed_forward(
 
 
 def carry(source: str, writes: Row, off: str = "") -> list[Unit]:
-    """Two units, x⁺ = relu(x) and x⁻ = relu(−x), that add weight · x to coordinates: one of them is 0, so nothing is rounded.
+    """Two units, x⁺ = relu(x) and x⁻ = relu(−x), that add weight · x to coordinates: one of them is 0, so nothing
+    is rounded.
 
     `off` names a coordinate that is 1 where the units must do nothing: relu(±x − B) is 0 for every x.
     """

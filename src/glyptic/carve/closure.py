@@ -4,15 +4,17 @@
     a & b, a | b, decision_list        side by side, then 2 feed-forwards: as many as ±∞-normalization alone
     a ^ b, majority, threshold, by_count               … then 3
 
-The result is ±∞-normalized: (B, −B, 0, …) or (−B, B, 0, …) at every position, all else cleared. It agrees with the function of the
-deciders' answers wherever all of them are decisive; one that ties counts as NO.
+The result is ±∞-normalized: (B, −B, 0, …) or (−B, B, 0, …) at every position, all else cleared. It agrees with the
+function of the deciders' answers wherever all of them are decisive; one that ties counts as NO.
 
-*Decision lists in one sum.* Each decider leaves its difference D, of which u = relu(B·D) and z = relu(t − B·D) tell YES and NO, as in `normalize`.
-A row of W_2 adds up from left to right and saturates, so units that `swing` it, enough copies to take it from −B to B, *overwrite* what came
-before: the last rule that applies decides. AND is “YES; but NO if a is NO; but NO if b is NO”.
+*Decision lists in one sum.* Each decider leaves its difference D, of which u = relu(B·D) and z = relu(t − B·D) tell
+YES and NO, as in `normalize`. A row of W_2 adds up from left to right and saturates, so units that `swing` it,
+enough copies to take it from −B to B, *overwrite* what came before: the last rule that applies decides. AND is
+“YES; but NO if a is NO; but NO if b is NO”.
 
-*Functions of the count.* Another feed-forward first makes each D into 0 or B; then Σ w·x, one product each, is s_m, where m of them are B, if the weight w keeps
-s_0 < s_1 < … < s_k apart. relu(Σ w·x − s_(m−1)) is positive iff m or more say YES: swings at each m where the function changes.
+*Functions of the count.* Another feed-forward first makes each D into 0 or B; then Σ w·x, one product each, is s_m,
+where m of them are B, if the weight w keeps s_0 < s_1 < … < s_k apart. relu(Σ w·x − s_(m−1)) is positive iff m or
+more say YES: swings at each m where the function changes.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def negation(a: Transformer) -> Transformer:
     return a.replace(output=a.output[::-1].copy(), name=f"~{a.name}" if a.name else "")
 
 
-def conjunction(*deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False) -> Transformer:
+def conjunction(
+    *deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False
+) -> Transformer:
     """YES where all say YES.
 
     >>> from glyptic.exact import Sizes, random_transformer
@@ -57,19 +61,25 @@ def conjunction(*deciders: Transformer, format: AnyFormat | None = None, common:
     return decision_list(deciders, rules, True, "conjunction", format=format, common=common, force=force)
 
 
-def disjunction(*deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False) -> Transformer:
+def disjunction(
+    *deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False
+) -> Transformer:
     """YES where one or more say YES."""
     rules = [(i, True, True) for i in range(len(deciders))]
     return decision_list(deciders, rules, False, "disjunction", format=format, common=common, force=force)
 
 
-def exclusive(*deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False) -> Transformer:
+def exclusive(
+    *deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False
+) -> Transformer:
     """YES where an odd number say YES; of two, exactly one."""
     odd = range(1, len(deciders) + 1, 2)
     return by_count(deciders, odd, "exclusive", format=format, common=common, force=force)
 
 
-def majority(*deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False) -> Transformer:
+def majority(
+    *deciders: Transformer, format: AnyFormat | None = None, common: bool = False, force: bool = False
+) -> Transformer:
     """YES where more than half say YES."""
     most = range(len(deciders) // 2 + 1, len(deciders) + 1)
     return by_count(deciders, most, "majority", format=format, common=common, force=force)

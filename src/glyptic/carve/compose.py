@@ -1,11 +1,12 @@
 """One transformer after another: b reads a's answers, in one pass or along a chain of thought.
 
-    sequence(a, b)      b reads, at each position, the answer that a gives to the input up to there: one pass
-                        3 feed-forwards between the two: D = [T_SI − T_NO]; (B, 0) or (0, B) by its sign; then relu(1 − B) = 0 and
-                        relu(1 − 0) = 1 are exact bits, by which b's token embedding is added to b's position embedding
-    relay(a, b)         a answers until its last token is a switch (any of its answers, unless told otherwise), then b, which reads
-                        the input and a's whole chain of thought: side by side and 1 feed-forward, whose units
-                        relu(±θ·h − B·off) are a's logits while it is a's turn, and b's while it is b's
+*sequence(a, b)*: b reads, at each position, the answer that a gives to the input up to there, all in one pass. Between
+the two come 3 feed-forwards: D = [T_SI − T_NO]; (B, 0) or (0, B) by its sign; then relu(1 − B) = 0 and relu(1 − 0) = 1
+are exact bits, by which b's token embedding is added to b's position embedding.
+
+*relay(a, b)*: a answers until the last token is a switch (any of its answers, unless told otherwise), then b, which
+reads the input and a's whole chain of thought. Side by side, and 1 feed-forward, whose units relu(±θ·h − B·off) are a's
+logits while it is a's turn, and b's while it is b's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from glyptic.numbers import decode
 
 
 def sequence(a: Transformer, b: Transformer, *, force: bool = False) -> Transformer:
-    """b's answer to the sequence a(x_1), a(x_1 x_2), …, a(x_1 … x_n); a is a decider, and b's tokens include its answers.
+    """b's answer to the sequence a(x_1), a(x_1 x_2), …, a(x_1 … x_n); a is a decider, and b's tokens include its
+    answers.
 
     It is b's exactly wherever a is decisive at every position; a tie of a counts as NO.
     """
@@ -47,11 +49,12 @@ def sequence(a: Transformer, b: Transformer, *, force: bool = False) -> Transfor
     names = no, yes = f"a says {a.answers[0]}", f"a says {a.answers[1]}"
     draft = Draft(side.format, names + side.coordinates)
     first = widen_layer(as_layer(logits_layer(a, names, DIFFERENCE)), (0, b.width))
-    signs = [*is_yes(yes, {yes: "B"}, steps.copies), Unit({yes: -1}, {yes: 1}), *is_no(yes, {no: "B"}, steps.copies, steps)]
-    tokens = [Unit({other: -1}, _embedding(b, answer), bias=1) for answer, other in zip(a.answers, (yes, no), strict=True)]
-    later = [*early_units([yes], steps), signs, tokens + clear(names)]
+    copies = steps.copies
+    signs = [*is_yes(yes, {yes: "B"}, copies), Unit({yes: -1}, {yes: 1}), *is_no(yes, {no: "B"}, copies, steps)]
+    embed = [Unit({other: -1}, _embedding(b, said), bias=1) for said, other in zip(a.answers, (yes, no), strict=True)]
+    later = [draft.feed_forward(units) for units in (*early_units([yes], steps), signs, embed + clear(names))]
     parts = widened(side, names, first=True)
-    parts["layers"] = _put(parts["layers"], [first, *(as_layer(draft.feed_forward(units)) for units in later)], len(a.layers))
+    parts["layers"] = _put(parts["layers"], [first, *map(as_layer, later)], len(a.layers))
     parts["output"] = parts["output"][len(a.answers) :]
     own = [name for name in side.coordinates if name.startswith("a.")]
     theirs = [name for name in side.coordinates if name.startswith("b.")]
@@ -62,9 +65,11 @@ def sequence(a: Transformer, b: Transformer, *, force: bool = False) -> Transfor
 
 
 def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *, force: bool = False) -> Transformer:
-    """Where the last token is not a switch, a's answer; where it is, b's: so `relay(a, b).run(x, steps=2)` ends with b(x a(x)).
+    """Where the last token is not a switch, a's answer; where it is, b's: so `relay(a, b).run(x, steps=2)` ends
+    with b(x a(x)).
 
-    With fewer switches a thinks on until it writes one; b then reads x and all that a wrote. The answers are those of both.
+    With fewer switches a thinks on until it writes one; b then reads x and all that a wrote. The answers are those
+    of both.
     """
     chosen = tuple(a.answers if switch is None else switch)
     facts = [ONE, SYMMETRIC, *([EXP_VANISHES] if a.options.answer == "softmax" else [])]
@@ -83,7 +88,8 @@ def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *
     parts = widened(side, names, first=True)
     parts["layers"] += (as_layer(last),)
     parts["output"] = draft.rows([{name: 1} for name in names])
-    touches = [reads(side.coordinates), writes(names, "the logits of whose turn it is, else −B"), writes(side.coordinates, "0")]
+    old, value = side.coordinates, "the logits of the one whose turn it is, else −B"
+    touches = [reads(old), writes(names, value), writes(old, "0")]
     frame = frame_of(side, parts["coordinates"], parts["layers"], "compose.relay", touches, facts)
     return side.replace(**parts, answers=answers, history=(*side.history, frame), name=f"{a.name} then {b.name}")
 

@@ -30,11 +30,13 @@ def as_layer(part: Layer | FeedForward | Head) -> Layer:
 
 
 def refuse_norms(transformer: Transformer) -> None:
-    """LayerNorm takes its mean over all coordinates, and layers read what it made of them: no construction holds there."""
+    """LayerNorm takes its mean over all coordinates, and layers read what it made of them: no construction holds
+    there.
+    """
     if transformer.options.norm != "none" or transformer.final_norm is not None:
         raise ModelError(
-            f"options.norm is {transformer.options.norm!r}: LayerNorm goes over all coordinates in order, so none can be "
-            "added, moved or read exactly; carve transformers whose options.norm is 'none'."
+            f"options.norm is {transformer.options.norm!r}: LayerNorm goes over all coordinates in order, so none "
+            "can be added, moved or read exactly; carve transformers whose options.norm is 'none'."
         )
 
 
@@ -54,7 +56,8 @@ def widen(
     first: bool = False,
     positions: Mapping[str, Sequence[Any]] | None = None,
 ) -> Transformer:
-    """New coordinates, 0 everywhere, not read, not written: at the end, or `first`. Zero columns do not change a sum.
+    """New coordinates, 0 everywhere, not read, not written: at the end, or `first`. Zero columns do not change a
+    sum.
 
     `positions` gives some of them a column of the position embedding, one number for each position.
 
@@ -74,7 +77,9 @@ def widened(
     first: bool = False,
     positions: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
-    """What `widen` changes, for those that change more at once (a Transformer checks all its weights when it is made)."""
+    """What `widen` changes, for those that change more at once (a Transformer checks all its weights when it is
+    made).
+    """
     refuse_norms(transformer)
     for name in names:
         if name in transformer.coordinates:
@@ -130,12 +135,13 @@ def rename(transformer: Transformer, names: Mapping[str, str]) -> Transformer:
 
 
 def permute(transformer: Transformer, order: Sequence[str], *, force: bool = False) -> Transformer:
-    """The coordinates in another order. Sums run in coordinate order and are not associative once rounded, so an order
-    that rearranges what some row reads is refused, unless forced.
+    """The coordinates in another order. Sums run in coordinate order and are not associative once rounded, so an
+    order that rearranges what some row reads is refused, unless forced.
     """
     refuse_norms(transformer)
     if sorted(order) != sorted(transformer.coordinates):
-        raise ModelError(f"an order must name each of {', '.join(transformer.coordinates)} once; it is {', '.join(order)}.")
+        names = ", ".join(transformer.coordinates)
+        raise ModelError(f"an order must name each of {names} once; it is {', '.join(order)}.")
     places = np.array([transformer.coordinate(name) for name in order])
     if not force and not isinstance(transformer.format, Exact):
         _check_sums_keep_order(transformer, places)

@@ -1,14 +1,14 @@
 """From logits to a decision: the layers and units that normalization, closure and composition share.
 
 *Logits.* A row θ of the output matrix becomes two hidden units, relu(θ·h) and relu(−θ·h). The inner product is the
-output's own, term by term, rounded or fused; negation commutes with rounding, so the second is the negative part of the
-first; one of them is 0, and their difference is the logit exactly.
+output's own, term by term, rounded or fused; negation commutes with rounding, so the second is the negative part of
+the first; one of them is 0, and their difference is the logit exactly.
 
-*Their difference* D = [T_SI − T_NO] needs no coordinates for the logits: the row 1, −1, −1, 1 of W_2 over the four units
-adds it up. D > 0 iff T_SI > T_NO, if x ≠ y ⇒ [x − y] ≠ 0.
+*Their difference* D = [T_SI − T_NO] needs no coordinates for the logits: the row 1, −1, −1, 1 of W_2 over the four
+units adds it up. D > 0 iff T_SI > T_NO, if x ≠ y ⇒ [x − y] ≠ 0.
 
-*Its sign.* u = relu(B·D) is positive iff D > 0, and z = relu(t − B·D) iff D ≤ 0, for t = [B·least], the least that B·D can
-be. Each, where positive, is t at least, and enough copies of B·u, or of B·z, add up to B (see `amplify`).
+*Its sign.* u = relu(B·D) is positive iff D > 0, and z = relu(t − B·D) iff D ≤ 0, for t = [B·least], the least that
+B·D can be. Each, where positive, is t at least, and enough copies of B·u, or of B·z, add up to B (see `amplify`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def logits_head(
 ) -> Head:
     """The same by a head that attends to its own position alone, told by position codes (see `lookup`).
 
-    W_V takes the logits and the old coordinates; W_O writes the mixes, and takes the old coordinates from themselves.
+    W_V takes the logits and the old coordinates; W_O writes the mixes, and takes the old coordinates from
+    themselves.
     """
     by_units = logits_layer(transformer, names, mixes)
     pairs = 2 * len(transformer.answers)

@@ -1,4 +1,5 @@
-"""Facts about a format that constructions rest on, each decided for the format at hand, with the value that breaks it.
+"""Facts about a format that constructions rest on, each decided for the format at hand, with the value that breaks
+it.
 
     ONE            1 is a value
     SYMMETRIC      −x is a value for every value x (false in two's complement, at its smallest value)
@@ -83,12 +84,14 @@ def _saturates(format: AnyFormat) -> Broken | None:
         return Broken(Fraction(0), "nothing saturates")
     once = format.round(format.min + format.max)
     twice = format.round(once + format.max)
-    return None if twice == format.max else Broken(format.min, f"({format.min} + B) + B = {twice}, and B is {format.max}")
+    happens = f"({format.min} + B) + B = {twice}, and B is {format.max}"
+    return None if twice == format.max else Broken(format.min, happens)
 
 
 def _subnormal(format: AnyFormat) -> Broken | None:
-    """Values are multiples of one unit, 2^q_min; with subnormals (and in fixed point) that unit is a value, so a difference that
-    is not 0 is at least the least value, and rounds to no less. Without, the two least values are the closest pair there is.
+    """Values are multiples of one unit, 2^q_min; with subnormals (and in fixed point) that unit is a value, so a
+    difference that is not 0 is at least the least value, and rounds to no less. Without, the two least values are
+    the closest pair there is.
     """
     if isinstance(format, Exact) or format.is_fixed or format.subnormals:
         return None
@@ -107,8 +110,8 @@ def _exp_vanishes(format: AnyFormat) -> Broken | None:
 def products_to_top(format: AnyFormat) -> int | None:
     """How many products by B take every positive value to B; None if some value never gets there.
 
-    x ↦ [x·B] is monotone, so the least value is the last to arrive, and it arrives or stalls within as many steps as there are
-    binades.
+    x ↦ [x·B] is monotone, so the least value is the last to arrive, and it arrives or stalls within as many steps
+    as there are binades.
 
     >>> from glyptic.numbers import Fixed, Float
     >>> [products_to_top(format) for format in (Fixed(2), Float(3, 2), Fixed(1))]
@@ -148,7 +151,8 @@ def scaled_exp_vanishes(key_width: int) -> Fact:
 
         score = format.round(-format.max / root_rounded(format.round(key_width), format))
         least = exp_rounded(score, format)
-        return None if least == 0 else Broken(score, f"the score −B/√{key_width} is {score}, and its exp rounds to {least}")
+        happens = f"the score −B/√{key_width} is {score}, and its exp rounds to {least}"
+        return None if least == 0 else Broken(score, happens)
 
     return Fact("exp-vanishes", f"[exp(−B/√{key_width})] = 0", broken)
 

@@ -51,7 +51,9 @@ def frame_of(
     facts: Sequence[Fact] = (),
     place: int | None = None,
 ) -> Frame:
-    """The frame of a construction with these coordinates and layers; cost is counted, and what is not touched preserved."""
+    """The frame of a construction with these coordinates and layers; cost is counted, and what is not touched
+    preserved.
+    """
     changed = [touch for touch in touches if touch.action in ("writes", "clobbers")]
     everywhere = {name for touch in changed if touch.positions == "all" for name in touch.coordinates}
     kept = [name for name in before.coordinates if name in coordinates and name not in everywhere]
@@ -68,7 +70,9 @@ def frame_of(
 
 
 def _preserved(kept: list[str], changed: list[Touch]) -> list[Touch]:
-    """For each set of positions at which some kept coordinates change, these are preserved elsewhere; the rest, everywhere."""
+    """For each set of positions at which some kept coordinates change, these are preserved elsewhere; the rest,
+    everywhere.
+    """
     spots: dict[str, list[str]] = {}
     for name in kept:
         listed = sorted({int(p) for touch in changed if name in touch.coordinates for p in touch.positions.split()})
@@ -85,19 +89,24 @@ def count_hidden(layers: Iterable[Layer]) -> int:
 
 
 def report(transformer: Transformer) -> str:
-    """Every construction in the history as a block: its place and cost, what it touches, what it needs; then the totals."""
+    """Every construction in the history as a block: its place and cost, what it touches, what it needs; then the
+    totals.
+    """
     blocks = [_block(number, frame) for number, frame in enumerate(transformer.history, 1)]
+    layers = transformer.layers
     totals = (
-        f"{transformer.name or 'unnamed transformer'}, {transformer.format}: {len(transformer.layers)} layers, "
-        f"{count_heads(transformer.layers)} heads, {count_hidden(transformer.layers)} hidden units, {transformer.width} coordinates"
+        f"{transformer.name or 'unnamed transformer'}, {transformer.format}: {len(layers)} layers, "
+        f"{count_heads(layers)} heads, {count_hidden(layers)} hidden units, {transformer.width} coordinates"
     )
     return "\n\n".join([*(blocks or ["no construction in its history"]), totals])
 
 
 def _block(number: int, frame: Frame) -> str:
-    last = frame.first_layer + frame.layers - 1
-    place = "no layer" if frame.layers <= 0 else f"layer {last}" if frame.layers == 1 else f"layers {frame.first_layer}–{last}"
-    cost = f"{frame.layers} layers, {frame.heads} heads, {frame.hidden} hidden units, {len(frame.new_coordinates)} coordinates"
+    first, last = frame.first_layer, frame.first_layer + frame.layers - 1
+    place = "no layer" if frame.layers <= 0 else f"layer {last}" if first == last else f"layers {first}–{last}"
+    counts = {"layers": frame.layers, "heads": frame.heads, "hidden units": frame.hidden}
+    counts["coordinates"] = len(frame.new_coordinates)
+    cost = ", ".join(f"{count} {what}" for what, count in counts.items())
     rows = [(t.action, _names(t.coordinates), t.positions, t.value) for t in frame.touches if t.coordinates]
     lines = [f"{number}. {frame.construction}: {place}; costs {cost}"]
     if frame.new_coordinates:

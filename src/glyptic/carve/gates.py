@@ -1,4 +1,6 @@
-"""Where a feed-forward acts: everywhere, or at chosen positions by a flag that turns its hidden units off elsewhere."""
+"""Where a feed-forward acts: everywhere, or at chosen positions by a flag that turns its hidden units off
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def places_of(transformer: Transformer, at: At) -> Places:
 
 
 def gate(transformer: Transformer, places: Places) -> tuple[Transformer, str]:
-    """The transformer with a coordinate that is 0 at the places and 1 elsewhere, and its name; no name for everywhere."""
+    """The transformer with a coordinate that is 0 at the places and 1 elsewhere, and its name; no name for
+    everywhere.
+    """
     if places is None:
         return transformer, ""
     name = "not_" + "_".join(map(str, places))

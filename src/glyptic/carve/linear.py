@@ -4,9 +4,10 @@
     in_place   h := M·h + b, at every position                 2 feed-forwards, a scratch coordinate for each row
     between    h_j := M·h_i                                    2 layers, 1 head, a scratch coordinate a row, 3 flags
 
-A row m of M is two hidden units, relu(m·h) and relu(−m·h): the first is the positive part of the rounded inner product, term by term, rounded or
-fused, and the second, since negation commutes with rounding, its negative part. Their difference is [M·h] exactly.
-Overwriting in one step, by adding t − h, is not exact; so the map goes to scratch, the old values are cleared, and the new ones copied.
+A row m of M is two hidden units, relu(m·h) and relu(−m·h): the first is the positive part of the rounded inner
+product, term by term, rounded or fused, and the second, since negation commutes with rounding, its negative part.
+Their difference is [M·h] exactly. Overwriting in one step, by adding t − h, is not exact; so the map goes to
+scratch, the old values are cleared, and the new ones copied.
 """
 
 from __future__ import annotations
@@ -91,11 +92,12 @@ def between(
     place: int | None = None,
     force: bool = False,
 ) -> Transformer:
-    """h_j := M·h_i in the named coordinates (None: all); everything else, at j and elsewhere, stays as it is. i = j may be.
+    """h_j := M·h_i in the named coordinates (None: all); everything else, at j and elsewhere, stays as it is. i = j
+    may be.
 
-    Layer A, attention: the query is −B at j and 0 elsewhere, the key 0 at i and 1 elsewhere, so that j attends to i alone and all
-    others, whose scores are 0, to everything alike (never 0/0); M·h_i goes to scratch. Then main is cleared at j. Layer B:
-    main += scratch at j, and scratch is cleared everywhere.
+    Layer A, attention: the query is −B at j and 0 elsewhere, the key 0 at i and 1 elsewhere, so that j attends to i
+    alone and all others, whose scores are 0, to everything alike (never 0/0); M·h_i goes to scratch. Then main is
+    cleared at j. Layer B: main += scratch at j, and scratch is cleared everywhere.
     """
     checked(transformer, [i, j])
     if not sees(transformer, j, i):

@@ -1,9 +1,10 @@
 """Look-up by position: each position fetches coordinates of the position that a pointer names, by one head.
 
-A pointer is a position's number in binary, a coordinate ±1 for each bit. Query and key interleave a bit of each with a constant:
-q = (p_1, 1, p_2, 1, …), k = (B·c_1, −B, B·c_2, −B, …). The score adds up, for each bit, +B − B where they agree and −B − B where they differ;
-from 0 the first leads to 0 and the second to −B (saturated), and from −B both lead back to −B. So it is 0 where pointer and
-position match, −B elsewhere; exp gives 1 and 0, and the weights are exactly 1 and 0.
+A pointer is a position's number in binary, a coordinate ±1 for each bit. Query and key interleave a bit of each
+with a constant: q = (p_1, 1, p_2, 1, …), k = (B·c_1, −B, B·c_2, −B, …). The score adds up, for each bit, +B − B
+where they agree and −B − B where they differ; from 0 the first leads to 0 and the second to −B (saturated), and
+from −B both lead back to −B. So it is 0 where pointer and position match, −B elsewhere; exp gives 1 and 0, and the
+weights are exactly 1 and 0.
 """
 
 from __future__ import annotations
@@ -58,12 +59,15 @@ def fetch(
     place: int | None = None,
     force: bool = False,
 ) -> Transformer:
-    """target += source of the position that the pointer's coordinates (±1, lowest bit first) name where the head stands.
+    """target += source of the position that the pointer's coordinates (±1, lowest bit first) name where the head
+    stands.
 
-    A pointer to a hidden position, or one that is not ±1, finds no match: a softmax is 0/0 there, and says so when it runs.
+    A pointer to a hidden position, or one that is not ±1, finds no match: a softmax is 0/0 there, and says so when
+    it runs.
     """
     if len(pointer) != len(_bits(transformer)):
-        raise ModelError(f"a pointer to {transformer.max_length} positions has {len(_bits(transformer))} bits, not {len(pointer)}.")
+        bits, length = len(_bits(transformer)), transformer.max_length
+        raise ModelError(f"a pointer to {length} positions has {bits} bits, not {len(pointer)}.")
     return _fetch(transformer, transformer, list(pointer), source, target, "lookup.fetch", place, force)
 
 
@@ -87,7 +91,8 @@ def _fetch(
     values: list[Row] = [{name: 1} for name in source]
     outputs: list[Row] = [{name: 1} for name in target]
     head = matching_head(Draft(wide.format, wide.coordinates), pointer or code, code, one, values, outputs)
-    touches = [reads((*source, *(pointer or ()))), *(writes([t], f"+ {s} there") for s, t in zip(source, target, strict=True))]
+    fetched = [writes([t], f"+ {s} there") for s, t in zip(source, target, strict=True)]
+    touches = [reads((*source, *(pointer or ()))), *fetched]
     return carved(before, append(wide, head, place=place), construction, touches, facts, place)
 
 

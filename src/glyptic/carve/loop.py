@@ -8,7 +8,8 @@ from glyptic.exact import Transformer
 
 
 def block(transformer: Transformer, first: int, last: int, times: int) -> Transformer:
-    """Layers first … last − 1 done `times` times in place of once; 0 leaves them out. Weights are shared, not copied.
+    """Layers first … last − 1 done `times` times in place of once; 0 leaves them out. Weights are shared, not
+    copied.
 
     >>> from glyptic.exact import random_transformer
     >>> from glyptic.numbers import Fixed

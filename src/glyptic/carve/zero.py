@@ -1,7 +1,7 @@
 """Make vectors zero, in all or in chosen coordinates.
 
-    at, everywhere    h_k − h_k⁺ + h_k⁻ = [h_k − h_k] = 0: 1 feed-forward, 2 hidden units a coordinate; at chosen positions the units
-                      are relu(±h_k − B·off), off = 1 elsewhere, and relu(±h_k − B) = 0 for every h_k
+    at, everywhere    h_k − h_k⁺ + h_k⁻ = [h_k − h_k] = 0: 1 feed-forward, 2 hidden units a coordinate; at chosen
+                      positions they are relu(±h_k − B·off), off = 1 elsewhere, and relu(±h_k − B) = 0 for every h_k
     by_saturation     the notes' ((h + B) + B) − B = 0: 3 feed-forwards of 1 hidden unit, which is cheaper in units
 """
 

@@ -1,7 +1,7 @@
 """What was done to a transformer: one frame for each construction, kept with it and in its files.
 
-A frame says which coordinates a construction reads, writes, preserves and clobbers at which positions, what it costs and which facts
-about the format it rests on. `glyptic.carve` makes frames and `T.frame()` prints them.
+A frame says which coordinates a construction reads, writes, preserves and clobbers at which positions, what it
+costs and which facts about the format it rests on. `glyptic.carve` makes frames and `T.frame()` prints them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def _frame(given: Any, place: str) -> Frame:
     for name in ("first_layer", "layers", "heads", "hidden"):
         if not isinstance(of[name], int) or isinstance(of[name], bool) or of[name] < 0:
             raise FileError(f"config.json: {place}.{name} must be a count, and it is {of[name]!r}.")
-    touches = tuple(_touch(item, f"{place}.touches.{i}") for i, item in enumerate(_list(of["touches"], f"{place}.touches")))
+    listed = _list(of["touches"], f"{place}.touches")
+    touches = tuple(_touch(item, f"{place}.touches.{i}") for i, item in enumerate(listed))
     names, facts = (_strings(of[name], f"{place}.{name}") for name in ("new_coordinates", "facts"))
     return Frame(**{**of, "new_coordinates": names, "touches": touches, "facts": facts})
 
@@ -70,7 +71,8 @@ def _frame(given: Any, place: str) -> Frame:
 def _touch(given: Any, place: str) -> Touch:
     of = _record(given, Touch, place)
     if of["action"] not in get_args(Action):
-        raise FileError(f"config.json: {place}.action must be one of {', '.join(get_args(Action))}; it is {of['action']!r}.")
+        known = ", ".join(get_args(Action))
+        raise FileError(f"config.json: {place}.action must be one of {known}; it is {of['action']!r}.")
     return Touch(**{**of, "coordinates": _strings(of["coordinates"], f"{place}.coordinates")})
 
 
