@@ -1,4 +1,4 @@
-"""L sparse layers against L steps of preconditioned gradient descent; where the equality ends; what depth cannot cure."""
+"""L sparse layers against L steps of preconditioned gradient descent; where that ends; what depth cannot cure."""
 
 import numpy as np
 import pytest

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.icl.theory import random_blocks, random_problem
 
 from glyptic.icl.flow import full_flow
 from glyptic.icl.lsa import Blocks
@@ -11,7 +12,6 @@ from glyptic.icl.optimum import excess, optimal_blocks, optimal_map
 from glyptic.icl.problem import Problem, ProblemError, spectrum
 from glyptic.icl.reduced import logistic, reduced_flow
 from glyptic.icl.theorem import AboveThreshold, initial_blocks, pl_constant, threshold
-from tests.icl.theory import random_blocks, random_problem
 
 SPECTRA = ["isotropic", "kappa:100", "inverse"]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.icl.theory import random_problem
 
 from glyptic.icl.labels import standard_laws
 from glyptic.icl.optimum import optimal_map
@@ -10,7 +11,6 @@ from glyptic.icl.reduced import reduced_flow
 from glyptic.icl.risk import Moments, estimate_moments, risk, slope, theorem_bias
 from glyptic.icl.simulate import law_sampler, simulated_risk
 from glyptic.icl.theorem import initial_blocks
-from tests.icl.theory import random_problem
 
 LAWS = [law.name for law in standard_laws(3)]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.icl.theory import random_problem
 
 from glyptic.icl.lsa import predict
 from glyptic.icl.optimum import minimum_loss, optimal_blocks, optimal_map
@@ -9,7 +10,6 @@ from glyptic.icl.problem import Problem, ProblemError, spectrum
 from glyptic.icl.random_covariance import RandomDiagonal, optimal_map_over
 from glyptic.icl.shifts import Shift, shifted_risk, standard_shifts
 from glyptic.icl.simulate import exponential_sampler, simulated_risk
-from tests.icl.theory import random_problem
 
 NAMES = [shift.name for shift in standard_shifts(Problem.isotropic(3, 5))]
 

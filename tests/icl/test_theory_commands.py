@@ -64,4 +64,4 @@ def test_files_are_written_whole_and_deterministic(tmp_path):
     (tmp_path / "taken").write_text("a file, not a folder")
     with pytest.raises(FileError, match="cannot write"):
         figures.save(figure, {"x": [0]}, tmp_path / "taken" / "line")
-    assert not [path for path in tmp_path.rglob(".*")]
+    assert not list(tmp_path.rglob(".*"))
