@@ -112,7 +112,7 @@ def test_filters_equal_the_public_warpers(sampling: nn.Sampling, warpers: list[A
 
 def small(**more: Any) -> Any:
     fields: dict[str, Any] = {"layers": 2, "width": 16, "heads": 4, "vocabulary": 13, "context": 32}
-    model = nn.build(nn.ModelConfig(kind="decoder", **{**fields, **more}), seed=0)
+    model = nn.build(nn.ModelConfig(**{"kind": "decoder", **fields, **more}), seed=0)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(
@@ -166,6 +166,18 @@ def test_a_session_goes_back_and_continues_otherwise() -> None:
         session.cache.rewind(3)
         assert torch.equal(session.feed(torch.tensor([[4]])), first)
     assert not torch.equal(first, other)
+
+
+@torch.no_grad()
+def test_a_cache_taken_back_to_the_start_forgets_source_and_padding() -> None:
+    model = small(kind="encoder_decoder")
+    cache, target = model.new_cache(2, 8), torch.tensor([[1, 2], [3, 4]])
+    for source in (torch.tensor([[5, 6, 7]] * 2), torch.tensor([[8, 9, 1]] * 2)):
+        memory = model.encode(source)
+        mask = torch.tensor([[False, True], [True, True]]) if cache.length == 0 and source[0, 0] == 5 else None
+        expected = model.hidden(target, memory=memory, padding_mask=mask)
+        assert torch.allclose(model.hidden(target, memory=memory, padding_mask=mask, cache=cache), expected, atol=1e-6)
+        cache.rewind(0)
 
 
 def test_mistakes_are_named() -> None:

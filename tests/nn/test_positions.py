@@ -13,7 +13,7 @@ from transformers.models.t5.modeling_t5 import T5Attention
 from glyptic import nn
 from glyptic.errors import InputError
 from glyptic.nn.multi_head import Context, SelfAttention
-from glyptic.nn.positions import Rotary, rotate, sinusoids
+from glyptic.nn.positions import Alibi, Rotary, rotate, sinusoids
 from glyptic.nn.positions.alibi import slopes
 from glyptic.nn.positions.t5 import bucket
 from tests.nn import small
@@ -57,6 +57,19 @@ def test_alibi_slopes_equal_the_public_ones(heads: int) -> None:
     assert torch.allclose(torch.tensor(slopes(heads)), theirs)
 
 
+def test_alibi_attention_equals_the_public_one() -> None:
+    """Bloom adds slope · j, we −slope · (i − j): a row's softmax does not see the difference."""
+    config = small.config(positions="alibi", heads=6)
+    slots, scores = torch.arange(7), torch.randn(6, 7, 7, dtype=torch.float64)
+    future = ~torch.ones(7, 7, dtype=torch.bool).tril()
+    theirs = build_alibi_tensor(torch.ones(1, 7), 6, torch.float64)  # [H, 1, S]
+    ours = Alibi(config)(slots, slots, torch.float64)
+    expected = (scores + theirs).masked_fill(future, -torch.inf).softmax(-1)
+    assert ((scores + ours).masked_fill(future, -torch.inf).softmax(-1) - expected).abs().max() < 1e-7
+    assert (ours.diagonal(dim1=1, dim2=2) == 0).all()
+    assert torch.equal(ours, ours.mT)  # an encoder's bias is symmetric
+
+
 def test_rotary_scores_depend_on_the_difference_alone() -> None:
     rotary = Rotary(small.config(positions="rotary", width=24, context=100))
     q, k = torch.randn(2, 1, 1, 3, 8, dtype=torch.float64).unbind()
@@ -77,8 +90,8 @@ def layer(positions: str, seed: int = 0, **more: Any) -> SelfAttention:
 
 def heads_of(attention: SelfAttention, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """q, k, v as [H, T, K]."""
-    q, k, v = attention.qkv(x).split(attention.sizes, dim=-1)
-    return tuple(t.view(-1, attention.heads, attention.size).transpose(0, 1) for t in (q, k, v))
+    qkv = attention.qkv(x).view(len(x), -1, attention.size).transpose(0, 1)
+    return qkv.split([attention.heads] * 3)
 
 
 @torch.no_grad()

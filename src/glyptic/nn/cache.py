@@ -109,6 +109,9 @@ class StaticCache:
         """Forget everything after the first `length` tokens; they can be written again."""
         if not 0 <= length <= int(self.length):
             raise InputError(f"length={length} is not between 0 and the {int(self.length)} tokens of the cache.")
+        if length == 0:  # a new text may have other padding and another memory
+            self.real = None
+            self.cross.clear()
         self.length = length
 
 
