@@ -123,6 +123,42 @@ def test_old_names_that_hold_nothing_learned_are_passed_over(folder: Path) -> No
     assert all(map(torch.equal, before.state_dict().values(), nn.load(folder).state_dict().values()))
 
 
+def test_bert_files_of_its_first_years(tmp_path: Path) -> None:
+    oracles.scramble(oracles.bert()).save_pretrained(tmp_path)
+    before = nn.load(tmp_path)
+
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        for name in [name for name in tensors if "LayerNorm" in name]:
+            old = name.replace(".weight", ".gamma").replace(".bias", ".beta")
+            tensors[old] = tensors.pop(name)
+        tensors["bert.embeddings.position_ids"] = torch.arange(19)[None]
+
+    change_tensors(tmp_path, change)
+    assert all(map(torch.equal, before.state_dict().values(), nn.load(tmp_path).state_dict().values()))
+
+
+def test_rotary_settings_of_older_configs(tmp_path: Path) -> None:
+    oracles.llama(rope_parameters={"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}).save_pretrained(tmp_path)
+    today = nn.load(tmp_path).config
+    assert (today.rotary_base, today.rotary_scaling) == (500.0, nn.RotaryScaling("linear", 3.0, 29))
+    change_config(tmp_path, rope_parameters=..., rope_theta=500.0, rope_scaling={"type": "linear", "factor": 3.0})
+    assert nn.load(tmp_path).config == today
+    oracles.gpt_neox().save_pretrained(tmp_path / "neox")
+    today = nn.load(tmp_path / "neox").config
+    change_config(tmp_path / "neox", rope_parameters=..., rotary_pct=0.25, rotary_emb_base=10000)
+    assert nn.load(tmp_path / "neox").config == today
+
+
+def test_t5_with_an_output_matrix_of_its_own(tmp_path: Path) -> None:
+    sizes = {"layers": 1, "width": 12, "heads": 2, "head_width": 5, "vocabulary": 9, "feed_forward_width": 7}
+    config = nn.preset("t5", **sizes, tied=False, output_scale=1.0, feed_forward="geglu")
+    model = small.scramble(nn.build(config)).eval()
+    nn.save(model, tmp_path, family="t5")
+    again = nn.load(tmp_path)
+    assert not again.config.tied
+    assert all(map(torch.equal, model.state_dict().values(), again.state_dict().values()))
+
+
 @pytest.mark.parametrize("positions", ["shaw", "alibi", "transformer_xl", "t5", "rotary", "sinusoidal"])
 def test_our_layout_holds_what_no_family_can_say(positions: str, tmp_path: Path) -> None:
     model = small.model(positions=positions, norm="group", sliding_window=4)

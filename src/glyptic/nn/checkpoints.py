@@ -151,6 +151,7 @@ def _config(folder: Path, family: Family, fields: dict[str, Any], names: set[str
 
 def _translate(folder: Path, family: Family, config: ModelConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their tensors → ours; missing and unexpected names are listed in their words."""
+    tensors = {family.modern(name): tensor for name, tensor in tensors.items()}
     strip = bool(family.prefix) and not any(name.startswith(family.prefix) for name in tensors)
     if strip:
         tensors = {_with_prefix(name, family): tensor for name, tensor in tensors.items()}

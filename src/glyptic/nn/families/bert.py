@@ -78,4 +78,5 @@ FAMILY = Family(
     entries,
     prefix="bert.",
     ignored=("*pooler.dense.*", "*position_ids", "cls.predictions.decoder.bias", "cls.seq_relationship.*"),
+    renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
 )

@@ -35,6 +35,15 @@ class Family:
     """Prefix of the base model's names, which files of the base model alone leave out."""
     ignored: tuple[str, ...] = field(default=())
     """Patterns of names that hold nothing learned, or that we have no use for (a pooler)."""
+    renamed: tuple[tuple[str, str], ...] = field(default=())
+    """Endings of names in old files, and what they are called today."""
+
+    def modern(self, name: str) -> str:
+        """Today's name of a tensor."""
+        for old, new in self.renamed:
+            if name.endswith(old):
+                return name.removesuffix(old) + new
+        return name
 
 
 def same(ours: str, theirs: str) -> Entry:
