@@ -2,6 +2,7 @@
 
     primitives      *Primitives of transformers*: flags, add, make zero, ignore, h_j ← M h_i
     normalization   *Normalización de transformers*: 0–1 and ∞
+    bench           data put straight into the residual stream
     values          what the proofs say of numbers, counted over whole formats
     failures        the smallest input on which a printed construction fails, and the same for what replaces it
     tables          the figures of docs/errata.md and docs/errata.es.md

@@ -1,4 +1,4 @@
-"""The tables in docs/errata.md and docs/errata.es.md: made as Markdown, in the document's language, put in their places.
+"""The tables in docs/errata.md and docs/errata.es.md: made as Markdown, in either language, and put in their places.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. `python -m glyptic.carve.notes` makes all of them
 anew; the tests compare.

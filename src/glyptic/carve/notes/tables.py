@@ -12,8 +12,17 @@ from fractions import Fraction
 from functools import cache, partial
 
 from glyptic.carve import FactError, normalize
-from glyptic.carve.notes import failures, normalization, primitives, values
-from glyptic.carve.notes.failures import linear_replacement, printed_infinity, printed_zero_one
+from glyptic.carve.notes import normalization, primitives, values
+from glyptic.carve.notes.bench import carrier
+from glyptic.carve.notes.failures import coordinates, verdicts
+from glyptic.carve.notes.failures.linear import (
+    SWAP,
+    linear_replacement,
+    linear_runs,
+    one_hot_is_exact,
+    who_is_corrupted,
+)
+from glyptic.carve.notes.failures.verdicts import answers_kept, printed_infinity, printed_zero_one
 from glyptic.exact.report import show_number
 from glyptic.numbers import NAMED, Fixed, Float, Format, Q
 
@@ -45,10 +54,10 @@ def pair(of: tuple[Fraction, ...] | None, format: Format) -> str:
 def linear() -> Table:
     rows: list[Sequence[object]] = []
     for format in (*both_rules(F2, F22), F3, F11):
-        printed = failures.linear_runs(format)
+        printed = linear_runs(format)
         where = "" if printed.smallest is None else _from_one(*printed.smallest)
         try:
-            mended = failures.linear_runs(format, linear_replacement)
+            mended = linear_runs(format, linear_replacement)
             instead: object = f"{mended.undefined} / {mended.wrong}"
         except FactError:
             instead = "refused: [exp(−∞)] ≠ 0"
@@ -64,15 +73,15 @@ def _from_one(length: int, source: int, target: int, position: int) -> str:
 def in_place() -> Table:
     rows: list[Sequence[object]] = []
     for format in (F1, F2, F3, F22):
-        printed, mended = (failures.answers_kept(format, of, d=2) for of in (printed_zero_one, normalize.zero_one))
+        printed, mended = (answers_kept(format, of, d=2) for of in (printed_zero_one, normalize.zero_one))
         rows.append((shown(format), printed.decisive, printed.kept, printed.instead, mended.kept))
     return ("format", "decisive pairs", "kept as printed", "answer instead", "kept by `normalize.zero_one`"), rows
 
 
 def last() -> Table:
     rows: list[Sequence[object]] = []
-    for n, decisive, kept in failures.lengths_with_a_fixed_last(F2, last=2, longest=4):
-        rows.append((n, decisive, kept, failures.kept_at_length(F2, n)))
+    for n, decisive, kept in verdicts.lengths_with_a_fixed_last(F2, last=2, longest=4):
+        rows.append((n, decisive, kept, verdicts.kept_at_length(F2, n)))
     return ("length of the input", "decisive", "kept, flag at 2", "kept by `normalize.zero_one`"), rows
 
 
@@ -80,7 +89,7 @@ def comparison() -> Table:
     rows: list[Sequence[object]] = []
     for format in (F2, F22):
         for d in (3, 4, 8):
-            printed, mended = failures.comparison(format, d), failures.comparison(format, d, (0, 1))
+            printed, mended = verdicts.comparison(format, d), verdicts.comparison(format, d, (0, 1))
             wrong = f"{mended.wrong_if_yes} / {mended.wrong_if_no}"
             rows.append((shown(format), d, printed.pairs, printed.wrong_if_yes, printed.wrong_if_no, wrong))
     return ("format", "d", "pairs", "wrong where T_SI > T_NO", "wrong where T_NO > T_SI", "columns 1, 2"), rows
@@ -103,13 +112,13 @@ def infinity() -> Table:
     rows: list[Sequence[object]] = []
     mended = partial(printed_infinity, columns=(0, 1))
     for format in (F2, F21, *both_rules(F22)):
-        printed, columns = (failures.answers_kept(format, of) for of in (printed_infinity, mended))
-        short, pairs = failures.short_of_infinity(format)
+        printed, columns = (answers_kept(format, of) for of in (printed_infinity, mended))
+        short, pairs = verdicts.short_of_infinity(format)
         try:
-            instead: object = failures.answers_kept(format, normalize.infinity).kept
+            instead: object = answers_kept(format, normalize.infinity).kept
         except FactError:
             instead = "refused: softmax(1, ∞) ties"
-        plus_minus = failures.answers_kept(format, normalize.plus_minus).kept
+        plus_minus = answers_kept(format, normalize.plus_minus).kept
         kept = (printed.decisive, printed.kept, columns.kept)
         rows.append((shown(format), *kept, f"{short} of {pairs}", instead, plus_minus))
     header = (
@@ -137,7 +146,7 @@ def larger() -> Table:
         found = values.larger_means_yes(format)
         rows.append((
             shown(format), found.pairs, found.ties, found.undefined, found.reversed, pair(found.first_tie, format),
-            failures.yes_after(format, normalize.plus_minus),
+            verdicts.yes_after(format, normalize.plus_minus),
         ))  # fmt: skip
     return ("format", "pairs", "ties", "0/0", "NO", "smallest tie", "YES after `normalize.plus_minus`"), rows
 
@@ -145,8 +154,8 @@ def larger() -> Table:
 def corrupted() -> Table:
     rows: list[Sequence[object]] = []
     for source, target in ((1, 2), (0, 2)):
-        printed = failures.who_is_corrupted(F2, source, target, 4)
-        mended = failures.who_is_corrupted(F2, source, target, 4, linear_replacement)
+        printed = who_is_corrupted(F2, source, target, 4)
+        mended = who_is_corrupted(F2, source, target, 4, linear_replacement)
         for position, (before, after) in enumerate(zip(printed, mended, strict=True)):
             rows.append((source + 1, target + 1, position + 1, before, after))
     return ("i", "j", "position", "becomes, as printed", "with `linear.between`"), rows
@@ -155,9 +164,9 @@ def corrupted() -> Table:
 def zero() -> Table:
     rows: list[Sequence[object]] = []
     for format in (F2, F3, F22, TWOS_COMPLEMENT):
-        printed = failures.make_zero(format)
+        printed = coordinates.make_zero(format)
         try:
-            mended = failures.make_zero(format, replaced=True)
+            mended = coordinates.make_zero(format, replaced=True)
             instead: object = f"{mended.zero} / {mended.flag_kept} / {mended.added_after}"
         except FactError:
             instead = "refused: (x + ∞) + ∞ ≠ ∞"
@@ -167,26 +176,26 @@ def zero() -> Table:
 
 
 def left_over() -> Table:
-    bench = values.carrier(F2, 2, 2)
+    bench = carrier(F2, 2, 2)
     cases = {
-        "h_2 ← M h_1, as printed": primitives.linear(bench, failures.SWAP, 0, 1),
+        "h_2 ← M h_1, as printed": primitives.linear(bench, SWAP, 0, 1),
         "0–1 normalization, as printed": normalization.zero_one(bench, 2),
         "`normalize.zero_one`": normalize.zero_one(bench),
     }
     rows: list[Sequence[object]] = []
     for name, made in cases.items():
-        left = ", ".join(f"{coordinate} = {value}" for coordinate, value in failures.left_over(made).items())
+        left = ", ".join(f"{coordinate} = {value}" for coordinate, value in coordinates.left_over(made).items())
         rows.append((name, left or "nothing"))
     return ("construction", "left in the last vector"), rows
 
 
 def ignored() -> Table:
     rows: list[Sequence[object]] = []
-    for format in (F2, Fixed(4), F32):
-        smallest = failures.smallest_ignored(format)
+    for format in (F2, F32):
+        smallest = coordinates.smallest_ignored(format)
         assert smallest is not None
         weights, right, printed = smallest
-        found = failures.ignored_at_random(format, 300)
+        found = coordinates.ignored_at_random(format, 300)
         differs, leaks = (f"{count} of {found.cases}" for count in (found.printed_differs, found.replacement_leaks))
         rows.append((shown(format), weights, right, printed, differs, leaks))
     header = (
@@ -203,7 +212,7 @@ def ignored() -> Table:
 def letter() -> Table:
     rows: list[Sequence[object]] = []
     for position in (0, 1):
-        text, flags = failures.flag_to_the_letter(F2, position)
+        text, flags = coordinates.flag_to_the_letter(F2, position)
         wanted = [int(p == position) for p in range(len(text))]
         rows.append((position + 1, text, " ".join(map(str, wanted)), " ".join(map(str, flags))))
     return ("i", "shortest input flagged wrongly", "flags", "to the letter"), rows
@@ -211,7 +220,7 @@ def letter() -> Table:
 
 def bullets() -> Table:
     rows: list[Sequence[object]] = []
-    for answer, vectors in failures.final_vectors(F2, normalize.infinity).items():
+    for answer, vectors in verdicts.final_vectors(F2, normalize.infinity).items():
         rows.append((answer, " ".join(pair(vector, F2) for vector in sorted(vectors))))
     return ("T answers", "h_n in the end"), rows
 
@@ -221,9 +230,9 @@ def right() -> Table:
     for format in (*both_rules(F1, F2, F3, F11, F22), F32, NAMED["fp8_e4m3"], TWOS_COMPLEMENT):
         broken = values.not_zeroed(format)
         wrong = ", ".join(str(x).replace("-", "−") for x in broken)
-        exact = failures.one_hot_is_exact(format)
+        exact = one_hot_is_exact(format)
         rows.append(
-            (shown(format), format.size, wrong or "none", "yes" if exact else "no", failures.vectors_added(format))
+            (shown(format), format.size, wrong or "none", "yes" if exact else "no", coordinates.vectors_added(format))
         )
     return ("format", "values", "((x + ∞) + ∞) − ∞ ≠ 0", "one-hot softmax exact", "vectors added"), rows
 
@@ -231,13 +240,13 @@ def right() -> Table:
 def cost() -> Table:
     rows: list[Sequence[object]] = []
     for format in (F1, F2, F3, Fixed(8), F11, F21, F22, Float(5, 10), NAMED["fp8_e4m3"], NAMED["fp16"]):
-        bench = values.carrier(format, 2)
+        bench = carrier(format, 2)
         layers: list[object] = []
         for build in (normalize.zero_one, normalize.infinity, normalize.plus_minus):
             try:
                 layers.append(len(build(bench).layers))
             except FactError as error:
-                layers.append(f"refused: {error.fact.name}")
+                layers.append("refused: softmax(1, ∞) ties" if error.fact.name == "decides" else "refused")
         rows.append((shown(format), *layers))
     return ("format", "0–1", "∞", "±∞"), rows
 

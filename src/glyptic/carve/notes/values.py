@@ -1,73 +1,15 @@
-"""What the notes' proofs say of numbers, counted over all values of a format.
-
-Every count goes through the engine that runs transformers: the values are put into a residual stream, (coordinates,
-positions, batch), and pushed through layers or through the output.
-"""
+"""What the notes' proofs say of numbers, counted over all values of a format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import State, forward
+from glyptic.carve.notes.bench import answers, carrier, rising_pairs
 from glyptic.exact.running import TIED, decide, prepared_for
-from glyptic.exact.transformer import Transformer
-from glyptic.exact.undefined import Undefined
-from glyptic.numbers import Codes, Format, encode
-
-
-def carrier(format: Format, width: int, length: int = 1, name: str = "carrier") -> Transformer:
-    """A transformer without layers, NO in the first coordinate and YES in the second: the bench on which layers are
-    tried.
-    """
-    names = [f"h{k + 1}" for k in range(width)]
-    output = np.eye(2, width)
-    return Transformer.of(format, "x", names, np.zeros((1, width)), output, ["NO", "YES"], max_length=length, name=name)
-
-
-def push(transformer: Transformer, residual: Codes) -> tuple[Codes, dict[int, Undefined]]:
-    """Codes (d, n, batch) through all layers: what they become, and who met 0/0."""
-    failures: dict[int, Undefined] = {}
-
-    def complain(error_at: Callable[[int], Undefined], where: np.ndarray) -> None:
-        for position, item in np.argwhere(where):
-            failures.setdefault(int(item), error_at(int(position)))
-
-    prepared = prepared_for(transformer)
-    out, _ = forward(prepared, prepared.arithmetic.values(residual), State(), _ignore, complain)
-    return prepared.arithmetic.codes(out), failures
-
-
-def answers(transformer: Transformer, last: Codes) -> np.ndarray:
-    """The answer for each last residual vector, codes (d, batch): its number, TIED, or −2 for 0/0."""
-    undefined = np.zeros(last.shape[1], bool)
-
-    def complain(_: Any, where: np.ndarray) -> None:
-        undefined[:] |= where[0]
-
-    prepared = prepared_for(transformer)
-    values = prepared.arithmetic.values(last[:, None, :])
-    _, _, numbers = decide(prepared, values, 0, _ignore, complain)
-    return np.where(undefined, -2, numbers)
-
-
-def _ignore(name: str, array: Any) -> None:
-    pass
-
-
-def all_codes(format: Format) -> Codes:
-    """Every value of a format, ascending."""
-    return np.arange(format.min_code, format.max_code + 1)
-
-
-def rising_pairs(format: Format) -> Codes:
-    """All pairs T_NO < T_SI, as (2, pairs)."""
-    low, high = np.triu_indices(format.size, 1)
-    return all_codes(format)[np.stack([low, high])]
+from glyptic.numbers import Format, encode
 
 
 @dataclass(frozen=True)
@@ -97,7 +39,7 @@ def softmax(format: Format, *logits: str) -> tuple[Fraction, ...]:
     """The rounded softmax of two logits, which the notes read as (NO, YES)."""
     prepared = prepared_for(carrier(format, 2))
     last = prepared.arithmetic.values(encode(logits, format)[:, None, None])
-    _, probabilities, _ = decide(prepared, last, 0, _ignore, lambda *_: None)
+    _, probabilities, _ = decide(prepared, last, 0, lambda *_: None, lambda *_: None)
     assert probabilities is not None
     return tuple(format.value(int(code)) for code in probabilities[0])
 
