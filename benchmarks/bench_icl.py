@@ -49,7 +49,7 @@ def training_row(d: int = 10, limit: float = 120.0) -> dict[str, Any]:
 
 
 def _adam_seconds(problem: Problem, limit: float) -> tuple[float, float]:
-    """Processor seconds of training alone (the exact loss, checked every 25 steps, is not counted), and L/L* reached."""
+    """Processor seconds of training alone (without the exact loss, checked every 25 steps), and L/L* reached."""
     import torch
 
     torch.set_num_threads(1)

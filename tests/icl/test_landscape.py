@@ -54,8 +54,8 @@ def test_the_spurious_minimum_has_its_closed_form_and_is_strict():
 
 @pytest.mark.parametrize("eigenvalues", [[1.0, 1.0], [1.0, 0.9], [1.0, 0.5, 0.25]])
 def test_the_rank_one_point_is_not_always_the_spurious_minimum(eigenvalues):
-    """It is critical for every Λ, but where the other directions are strong it is a saddle: the spurious minimum then has
-    p2 K ≠ 0 as well, and lies lower."""
+    """It is critical for every Λ, but where the other directions are strong it is a saddle: the spurious minimum then
+    has p2 K ≠ 0 as well, and lies lower."""
     problem = Problem(eigenvalues, 10)
     rank_one = classify(problem, rank_one_point(problem))
     assert rank_one.kind == SADDLE

@@ -37,23 +37,22 @@ class Landscape:
         from glyptic.icl import figures, pictures
         from glyptic.icl.landscape import basins, critical_points
         from glyptic.icl.problem import Problem, spectrum
-        from glyptic.icl.quartic import Quartic
 
         problem = Problem(spectrum(self.spectrum, self.d), self.train_length)
         points = critical_points(problem, self.tries, self.seed)
         found = basins(problem, self.starts, self.scale, self.seed)
-        ended = {round(end.loss, 7): float((found.end_of == index).mean()) for index, end in enumerate(found.ends)}
+        ended = {end.key: float((found.end_of == index).mean()) for index, end in enumerate(found.ends)}
         rows = [
             {
                 "kind": point.kind, "loss": point.loss, "falls along": point.descending, "flat": point.flat,
                 "softest": point.softest, "signal through": point.path,
-                "starts that end here": f"{ended.get(round(point.loss, 7), 0.0) if point.kind != 'saddle' else 0:.1%}",
+                "starts that end here": f"{ended.get(point.key, 0.0):.1%}",
             }
             for point in points
         ]  # fmt: skip
         print(figures.table(rows, digits=6))
         title = f"d = {self.d}, Λ {self.spectrum}, N = {self.train_length}; all weights start as N(0, {self.scale:g}²)"
-        figure = pictures.draw_landscape(Quartic.of(problem), found, points, title)
+        figure = pictures.draw_landscape(problem, found, points, title)
         data = [{"panel": "critical point", **row} for row in rows]
         for flow, end in enumerate(found.end_of):
             data.append({"panel": "flow", "start": flow, "kind": found.ends[end].kind, "loss": found.losses[-1, flow]})

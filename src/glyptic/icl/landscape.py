@@ -52,6 +52,11 @@ class CriticalPoint:
         used = [name for name, size in (("p2·K", abs(label)), ("p1·k", other)) if size > 1e-6]
         return " + ".join(used) or "none"
 
+    @property
+    def key(self) -> tuple[float, int, int, str]:
+        """Equal for points that the symmetries of the loss relate: its loss, its signs and its path."""
+        return round(self.loss, 6), self.descending, self.flat, self.path
+
 
 def classify(problem: Problem, blocks: Blocks, tolerance: float = 1e-7) -> CriticalPoint:
     """The kind of a critical point, by its exact Hessian; refuses a point that is not critical.
@@ -115,8 +120,8 @@ def _slope_of(quartic: Quartic) -> Callable[[Array], Array]:
 
 
 def _distinct(points: list[CriticalPoint]) -> tuple[CriticalPoint, ...]:
-    """One of each (loss, kind, signs, path), minima before saddles of the same loss."""
-    unique = {(round(point.loss, 7), point.descending, point.flat, point.path): point for point in reversed(points)}
+    """One of each key; the lowest loss first, minima before saddles."""
+    unique = {point.key: point for point in reversed(points)}
     return tuple(unique[key] for key in sorted(unique))
 
 
@@ -158,8 +163,8 @@ def basins(problem: Problem, starts: int = 400, scale: float = 0.1, seed: int = 
     paths = np.concatenate([_flows(quartic, batch, times) for batch in batches], axis=1)
     polished = [classify(problem, Blocks.from_vector(_polish(quartic, theta))) for theta in paths[-1]]
     ends = _distinct(polished)
-    keys = [round(point.loss, 7) for point in ends]
-    end_of = np.array([int(np.argmin(np.abs(np.array(keys) - point.loss))) for point in polished])
+    place = {point.key: index for index, point in enumerate(ends)}
+    end_of = np.array([place[point.key] for point in polished])
     return Basins(times, paths, np.array([quartic.loss(row) for row in paths]), ends, end_of)
 
 

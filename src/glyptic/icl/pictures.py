@@ -9,8 +9,9 @@ import numpy as np
 
 from glyptic.icl import figures
 from glyptic.icl.figures import COLOURS, SERIES
-from glyptic.icl.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, CriticalPoint
-from glyptic.icl.problem import Array
+from glyptic.icl.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, CriticalPoint, rank_one_point
+from glyptic.icl.optimum import optimal_blocks
+from glyptic.icl.problem import Array, Problem
 from glyptic.icl.quartic import Quartic
 
 KIND_COLOUR = {GLOBAL: COLOURS["good"], SPURIOUS: COLOURS["bad"], SADDLE: COLOURS["muted"]}
@@ -18,7 +19,7 @@ KIND_COLOUR = {GLOBAL: COLOURS["good"], SPURIOUS: COLOURS["bad"], SADDLE: COLOUR
 
 def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, check: Mapping[str, Any] | None) -> Any:
     """Excess loss, the eigendirections learnt one after the other, and the Polyak–Łojasiewicz ratio, against time."""
-    figure, (left, middle, right) = figures.new(1, 3, size=(15, 4.4))
+    figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.4))
     time = columns["time"]
     shown = columns["excess"] > 1e-16
     left.loglog(time[shown], columns["excess"][shown], color=COLOURS["theory"], label="d + 2 equations")
@@ -32,15 +33,15 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
     many = len(np.unique(eigenvalues))
     few = np.unique(np.linspace(0, many - 1, min(6, many)).astype(int))
     for colour, index in zip(SERIES, few, strict=False):
-        label = f"eigenvalue {eigenvalues[index]:.3g}"
+        label = f"λ = {eigenvalues[index]:.3g}"
         middle.semilogx(time, columns[f"learnt_{index + 1}"], color=colour, label=label)
     if "logistic" in columns:
         style = {"color": "black", "linewidth": 1.2}
-        middle.semilogx(time, columns["logistic"], "--", label="logistic, closed form", **style)
+        middle.semilogx(time, columns["logistic"], "--", label="logistic,\nclosed form", **style)
     middle.axhline(1, color=COLOURS["muted"], linewidth=1, linestyle=":")
     middle.set(title="Learnt share of each eigendirection", xlabel="time t of the flow")
     middle.set_ylabel("$p_2\\,K_{ii}\\;/\\;P^*_{ii}$")
-    middle.legend(loc="center left")
+    middle.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
 
     right.loglog(time[shown], columns["pl_ratio"][shown], color=COLOURS["theory"], label="along the flow")
     if mu is not None and mu > 0:
@@ -128,54 +129,78 @@ def draw_shift(
     return figure
 
 
-def draw_landscape(quartic: Quartic, found: Basins, points: Sequence[CriticalPoint], title: str) -> Any:
-    """A slice through the two minima with flows over it; the loss of every flow; the critical points by Hessian."""
+def draw_landscape(problem: Problem, found: Basins, points: Sequence[CriticalPoint], title: str) -> Any:
+    """A slice of the loss with flows over it; the loss of every flow; the critical points by their Hessians."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
-    _draw_slice(figure, left, quartic, found, points)
+    _draw_slice(figure, left, problem, found)
     colours = [KIND_COLOUR[found.ends[index].kind] for index in found.end_of]
     for flow in range(min(150, len(colours))):
         middle.semilogx(found.times[1:], found.losses[1:, flow], color=colours[flow], alpha=0.25, linewidth=0.8)
-    for kind in (GLOBAL, SPURIOUS):
-        middle.plot([], [], color=KIND_COLOUR[kind], label=f"{kind}: {found.share(kind):.0%}")
+    for kind in KIND_COLOUR:
+        if found.share(kind):
+            middle.plot([], [], color=KIND_COLOUR[kind], label=f"{kind}: {found.share(kind):.0%}")
     middle.set(title=f"Where {len(colours)} random starts end", xlabel="time t of the flow", ylabel="loss L")
     middle.set_xlim(0.1, 1e3)
     middle.legend(loc="upper right")
-    for kind in (GLOBAL, SPURIOUS, SADDLE):
-        chosen = [point for point in points if point.kind == kind]
-        style = {"color": KIND_COLOUR[kind], "markersize": 8, "linestyle": "none"}
-        marker = "x" if kind == SADDLE else "o"
-        right.plot([p.descending for p in chosen], [p.loss for p in chosen], marker, label=kind, **style)
-        for point in chosen:
-            where = {"xy": (point.descending, point.loss), "xytext": (8, 0), "textcoords": "offset points"}
-            right.annotate(point.path, **where, va="center", fontsize=9, color="#444444")
-    most = max(point.descending for point in points)
-    right.set(title="Critical points", xlabel="directions along which L falls", ylabel="loss L")
-    right.set_xlim(-0.3, most + 0.9)
-    right.set_xticks(range(most + 1))
-    right.legend(loc="lower right")
+    _draw_points(right, points)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     return figure
 
 
-def _draw_slice(figure: Any, axes: Any, quartic: Quartic, found: Basins, points: Sequence[CriticalPoint]) -> None:
-    """L at a·θ_global + b·θ_spurious, and the flows by the size of their shadows on the two."""
-    best = next(point for point in points if point.kind == GLOBAL).blocks.vector()
-    other = next((point.blocks.vector() for point in points if point.kind == SPURIOUS), None)
-    if other is None:
-        other = next(point.blocks.vector() for point in points if point.path == "p1·k")
-    a, b = np.meshgrid(np.linspace(0, 1.3, 140), np.linspace(0, 1.3, 140))
-    values = quartic.loss(a.reshape(-1, 1) * best + b.reshape(-1, 1) * other).reshape(a.shape)
+def _draw_points(axes: Any, points: Sequence[CriticalPoint]) -> None:
+    """Each critical point at the number of its descending directions and its loss, with the blocks that carry it."""
+    for kind, colour in KIND_COLOUR.items():
+        chosen = [point for point in points if point.kind == kind]
+        style = {"color": colour, "markersize": 8, "linestyle": "none", "marker": "x" if kind == SADDLE else "o"}
+        if chosen:
+            axes.plot([p.descending for p in chosen], [p.loss for p in chosen], label=kind, **style)
+    near = 0.035 * (points[-1].loss - points[0].loss)
+    for index, point in enumerate(points):
+        crowded = [o for o in points[:index] if o.descending == point.descending and point.loss - o.loss < near]
+        where = {"xy": (point.descending, point.loss), "xytext": (8, 9 * len(crowded)), "textcoords": "offset points"}
+        text = "both" if "+" in point.path else point.path
+        axes.annotate(text, **where, va="center", fontsize=9, color="#444444")
+    most = max(point.descending for point in points)
+    axes.set(title="Critical points, and which blocks carry them", ylabel="loss L")
+    axes.set(xlabel="directions along which L falls", xlim=(-0.3, most + 0.9), xticks=range(most + 1))
+    axes.legend(loc="lower right")
+
+
+def _draw_slice(figure: Any, axes: Any, problem: Problem, found: Basins) -> None:
+    """L at x·θ_global + y·θ_rank-one, and the flows by the signal that passes through the two pairs of blocks.
+
+    On the slice p2 tr(KΛΨΛ) and p1ᵀΛΨΛk, over their values at the two points, are x² and y²; they do not see the
+    scaling symmetry, so for a flow their roots serve as coordinates.
+    """
+    best, other = optimal_blocks(problem), rank_one_point(problem)
+    reach = np.linspace(0, 1.25, 140)
+    x, y = np.meshgrid(reach, reach)
+    theta = x.reshape(-1, 1) * best.vector() + y.reshape(-1, 1) * other.vector()
+    values = Quartic.of(problem).loss(theta).reshape(x.shape)
     levels = np.linspace(values.min(), 1.5 * values[0, 0], 18)  # from the minimum to above the level of θ = 0
-    filled = axes.contourf(a, b, values, levels=levels, cmap="Blues", extend="max")
-    axes.contour(a, b, values, levels=levels, colors="white", linewidths=0.5)
+    filled = axes.contourf(x, y, values, levels=levels, cmap="Blues", extend="max")
+    axes.contour(x, y, values, levels=levels, colors="white", linewidths=0.5)
     figure.colorbar(filled, ax=axes, label="loss L on the slice", format="%.2f", pad=0.01)
-    shadows = [np.abs(found.paths @ direction) / (direction @ direction) for direction in (best, other)]
+    scale = _signals(problem, best.vector()[None])[0][0], _signals(problem, other.vector()[None])[1][0]
     for flow in range(min(60, len(found.end_of))):
+        label, rest = _signals(problem, found.paths[:, flow])
         colour = KIND_COLOUR[found.ends[found.end_of[flow]].kind]
-        axes.plot(shadows[0][:, flow], shadows[1][:, flow], color=colour, linewidth=0.9, alpha=0.6)
-    style = {"markersize": 10, "clip_on": False, "zorder": 5, "markeredgecolor": "white"}
-    axes.plot([1], [0], "o", color=KIND_COLOUR[GLOBAL], **style)
-    axes.plot([0], [1], "o", color=KIND_COLOUR[SPURIOUS], **style)
+        axes.plot(_root(label / scale[0]), _root(rest / scale[1]), color=colour, linewidth=0.9, alpha=0.6)
+    for end in found.ends:
+        label, rest = _signals(problem, end.blocks.vector()[None])
+        style = {"color": KIND_COLOUR[end.kind], "markersize": 10, "markeredgecolor": "white", "zorder": 5}
+        axes.plot(_root(label / scale[0]), _root(rest / scale[1]), "o", clip_on=False, **style)
     axes.grid(visible=False)
-    axes.set(xlim=(0, 1.3), ylim=(0, 1.3), title="A slice through both minima")
-    axes.set(xlabel="a: share of the global minimum", ylabel="b: share of the spurious one")
+    axes.set(xlim=(0, 1.25), ylim=(0, 1.25), title="A slice of the loss, and flows")
+    axes.set(xlabel="root of the signal through p2·K", ylabel="root of the signal through p1·k")
+
+
+def _root(share: Array) -> Array:
+    return np.sqrt(np.maximum(share, 0))
+
+
+def _signals(problem: Problem, theta: Array) -> tuple[Array, Array]:
+    """p2 tr(KΛΨΛ) and p1ᵀΛΨΛk of each row of weights."""
+    d, signal = problem.d, problem.covariance @ problem.prior @ problem.covariance
+    p1, p2, K, k = theta[:, :d], theta[:, d], theta[:, d + 1 : -d], theta[:, -d:]
+    return p2 * (K @ signal.ravel()), np.einsum("ba,ac,bc->b", p1, signal, k)
