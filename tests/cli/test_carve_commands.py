@@ -30,7 +30,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_normalize_keeps_every_answer(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["normalize", "parity:6", "--kind", kind, "--format", "fixed:4", "--out", str(tmp_path / "n")]) == 0
     printed = capsys.readouterr().out
-    assert "1. normalize." in printed
+    assert "4. normalize." in printed  # after the three layers of parity
     assert str(tmp_path / "n") in printed
     made = load(tmp_path / "n")
     assert made.run_batch(INPUTS).answers == open_model("parity:6", "fixed:4").run_batch(INPUTS).answers

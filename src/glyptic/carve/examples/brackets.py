@@ -44,7 +44,7 @@ def brackets(format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str
     >>> T.answer("([])[]"), T.answer("([)]"), T.answer("((()))")
     ('YES', 'NO', 'NO')
     """
-    needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True)
+    facts = needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True)
     check_vocabulary("brackets", pairs)
     if len(pairs) % 2 or depth < 1:
         raise InputError(
@@ -57,18 +57,20 @@ def brackets(format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str
     pair = digits("pair", bits_for((max_length + 1) // 2 + 1))
     brackets_own = (ONE, "turn", CLOSES, *kinds, DEPTH, *levels, VALID, *seen, ORDINAL, *pair, *partners)
     draft = Draft(format, (*brackets_own, BAD, ALL_BAD, CLEAN, CLOSED, NO, YES))
-    layers = [
-        Layer((total(draft, {DEPTH: {"turn": 1}}),), _levels(draft, levels)),
-        Layer((total(draft, {s: {l: 1} for s, l in zip(seen, levels, strict=True)}),), _ordinals(draft, levels, seen)),
-        Layer((), _pair_codes(draft, pair, max_length)),
-        Layer((_find_partner(draft, levels, pair, kinds, partners),), _compare_kinds(draft, kinds, partners)),
-        Layer((total(draft, {ALL_BAD: {BAD: 1}}),), _verdicts(draft)),
-        Layer((), draft.feed_forward([both(CLEAN, CLOSED, {NO: -1, YES: 1})], {NO: 1})),
+    count_levels = total(draft, {s: {l: 1} for s, l in zip(seen, levels, strict=True)})
+    partner = _find_partner(draft, levels, pair, kinds, partners)
+    steps = [
+        ("depth and level", Layer((total(draft, {DEPTH: {"turn": 1}}),), _levels(draft, levels))),
+        ("which bracket of its level", Layer((count_levels,), _ordinals(draft, levels, seen))),
+        ("the number of its pair", Layer((), _pair_codes(draft, pair, max_length))),
+        ("look up the partner", Layer((partner,), _compare_kinds(draft, kinds, partners))),
+        ("was anything bad", Layer((total(draft, {ALL_BAD: {BAD: 1}}),), _verdicts(draft))),
+        ("clean and closed", Layer((), draft.feed_forward([both(CLEAN, CLOSED, {NO: -1, YES: 1})], {NO: 1}))),
     ]
     tokens: dict[str, Row] = {
         token: {"turn": -1 if k % 2 else 1, CLOSES: k % 2, kinds[k // 2]: 1} for k, token in enumerate(pairs)
     }
-    return assemble(f"brackets:{max_length},{depth},{pairs}", draft, tokens, [{}] * max_length, layers)
+    return assemble(f"brackets:{max_length},{depth},{pairs}", draft, tokens, [{}] * max_length, steps, facts)
 
 
 def _levels(draft: Draft, levels: list[str]) -> FeedForward:

@@ -9,6 +9,7 @@ from glyptic.carve.examples.parts import (
     NO,
     ONE,
     YES,
+    Step,
     assemble,
     at_least,
     bits_for,
@@ -36,17 +37,13 @@ def majority(format: AnyFormat, max_length: int = 12, letter: str = "1", vocabul
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    needs("majority", format, max_length, counts_to=max_length)
+    facts = needs("majority", format, max_length, counts_to=max_length)
     check_vocabulary("majority", vocabulary, letter)
     draft = Draft(format, (ONE, "vote", "lead", NO, YES))
-    layers = [
-        Layer(
-            (total(draft, {"lead": {"vote": 1}}),),
-            draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1}),
-        )
-    ]
+    decide = draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1})
+    steps = [("add up the votes", Layer((total(draft, {"lead": {"vote": 1}}),), decide))]
     tokens: dict[str, Row] = {a: {"vote": 1 if a == letter else -1} for a in vocabulary}
-    return assemble(f"majority:{max_length}", draft, tokens, [{}] * max_length, layers)
+    return assemble(f"majority:{max_length}", draft, tokens, [{}] * max_length, steps, facts)
 
 
 def modular(
@@ -70,22 +67,24 @@ def modular(
     check_vocabulary("modular", vocabulary, letter)
     if modulus < 1 or not 0 <= residue < modulus:
         raise InputError(f"modular: residue {residue} modulo {modulus}; it must be one of 0, …, {max(modulus, 1) - 1}.")
-    needs("modular", format, max_length, counts_to=max(max_length, residue + 1))
+    facts = needs("modular", format, max_length, counts_to=max(max_length, residue + 1))
     multiples = [modulus << t for t in range(max_length.bit_length()) if modulus << t <= max_length][::-1]
     reaches = [f"reaches.{multiple}" for multiple in multiples]
     draft = Draft(format, (ONE, "is_letter", "left", *reaches, NO, YES))
 
-    layers: list[Layer] = []
+    steps: list[Step] = []
     left: dict[str, int] = {"left": 1}  # what is left of the count, as a row: the last subtraction is still to be done
     taken: list[Unit] = []
     for multiple, name in zip(multiples, reaches, strict=True):
-        heads = () if layers else (total(draft, {"left": {"is_letter": 1}}),)
-        layers.append(Layer(heads, draft.feed_forward([*at_least(multiple, left, {name: 1}), *taken])))
+        heads = () if steps else (total(draft, {"left": {"is_letter": 1}}),)
+        divide = draft.feed_forward([*at_least(multiple, left, {name: 1}), *taken])
+        steps.append((f"does {multiple} go into what is left", Layer(heads, divide)))
         left, taken = {"left": 1, name: -multiple}, [Unit({name: 1}, {"left": -multiple})]
-    heads = () if layers else (total(draft, {"left": {"is_letter": 1}}),)
-    layers.append(Layer(heads, draft.feed_forward([*exactly(residue, left, {NO: -1, YES: 1}), *taken], {NO: 1})))
+    heads = () if steps else (total(draft, {"left": {"is_letter": 1}}),)
+    compare = draft.feed_forward([*exactly(residue, left, {NO: -1, YES: 1}), *taken], {NO: 1})
+    steps.append((f"is {residue} left", Layer(heads, compare)))
     tokens: dict[str, Row] = {a: {"is_letter": int(a == letter)} for a in vocabulary}
-    return assemble(f"modular:{modulus},{residue},{max_length}", draft, tokens, [{}] * max_length, layers)
+    return assemble(f"modular:{modulus},{residue},{max_length}", draft, tokens, [{}] * max_length, steps, facts)
 
 
 def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabulary: str = "01") -> Transformer:
@@ -100,7 +99,7 @@ def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabular
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    needs("parity", format, max_length, looks_up=True)
+    facts = needs("parity", format, max_length, looks_up=True)
     check_vocabulary("parity", vocabulary, letter)
     width = bits_for(max_length)
     here, pointer, further = (digits(name, width) for name in ("here", "pointer", "further"))
@@ -130,4 +129,5 @@ def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabular
         {**code(i, here), **code(max(i - 1, 0), pointer), "complete": int(i == 0)} for i in range(max_length)
     ]
     tokens: dict[str, Row] = {a: {"odd": int(a == letter)} for a in vocabulary}
-    return assemble(f"parity:{max_length}", draft, tokens, positions, [jump(l == width - 1) for l in range(width)])
+    steps = [(f"stretches of {2 << l}", jump(last=l == width - 1)) for l in range(width)]
+    return assemble(f"parity:{max_length}", draft, tokens, positions, steps, facts)

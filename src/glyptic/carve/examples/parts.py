@@ -14,10 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from glyptic.carve.building import Draft, Row, Unit, carry, clear
+from glyptic.carve.facts import EXP_VANISHES
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Head, Layer, Transformer
-from glyptic.numbers import AnyFormat, Exact, exp_rounded
+from glyptic.exact.history import Frame, Touch
+from glyptic.numbers import AnyFormat, Exact
 
 ONE, NO, YES = "one", "no", "yes"
 
@@ -76,11 +80,20 @@ def move(source: str, target: str) -> list[Unit]:
     return clear([target]) + carry(source, {target: 1, source: -1})
 
 
+Step = tuple[str, Layer]  # what a layer does, in a few words, and the layer
+
+
 def assemble(
-    name: str, draft: Draft, tokens: Mapping[str, Row], positions: Sequence[Row], layers: Sequence[Layer]
+    name: str,
+    draft: Draft,
+    tokens: Mapping[str, Row],
+    positions: Sequence[Row],
+    steps: Sequence[Step],
+    facts: tuple[str, ...],
 ) -> Transformer:
-    """A decider whose answer is in `no` and `yes`: one of them positive, the other not. Its logits are (B, −B) or (−B,
-    B).
+    """A decider whose answer is in `no` and `yes`: one of them positive, the other not.
+
+    Its logits are (B, −B) or (−B, B). Every step leaves a frame.
     """
     return Transformer(
         draft.format,
@@ -88,11 +101,32 @@ def assemble(
         draft.coordinates,
         draft.rows(tokens.values()),
         draft.rows({ONE: 1, **row} for row in positions),
-        tuple(layers),
+        tuple(layer for _, layer in steps),
         draft.rows([{NO: "B", YES: "-B"}, {NO: "-B", YES: "B"}]),
         ("NO", "YES"),
         name=name,
+        history=tuple(_frame(l, step, draft, facts) for l, step in enumerate(steps)),
     )
+
+
+def _frame(number: int, step: Step, draft: Draft, facts: tuple[str, ...]) -> Frame:
+    """What a layer reads (columns with a weight) and writes (rows with one); the rest it preserves."""
+    what, layer = step
+    readers = [matrix for head in layer.heads for matrix in (head.query, head.key, head.value)]
+    writers = [head.output for head in layer.heads]
+    ff = layer.feed_forward
+    if ff is not None:
+        readers.append(ff.w1)
+        writers += [ff.w2, ff.b2[:, None]]
+    read = np.any([matrix.any(axis=0) for matrix in readers], axis=0)
+    written = np.any([matrix.any(axis=1) for matrix in writers], axis=0)
+
+    def chosen(mask: np.ndarray) -> tuple[str, ...]:
+        return tuple(name for name, inside in zip(draft.coordinates, mask, strict=True) if inside)
+
+    touches = (Touch("reads", chosen(read)), Touch("writes", chosen(written)), Touch("preserves", chosen(~written)))
+    hidden = len(ff.w1) if ff is not None else 0
+    return Frame(what, number, 1, len(layer.heads), hidden, (), touches, facts if number == 0 else ())
 
 
 # What a decider asks of its format and its length ---------------------------------------------------------------
@@ -112,8 +146,10 @@ def whole_numbers(format: AnyFormat) -> int:
     return min(int(format.max), 1 << format.precision)
 
 
-def needs(name: str, format: AnyFormat, max_length: int, *, counts_to: int = 2, looks_up: bool = False) -> None:
-    """Refuse a format in which the decider would be wrong, and a length that is none."""
+def needs(
+    name: str, format: AnyFormat, max_length: int, *, counts_to: int = 2, looks_up: bool = False
+) -> tuple[str, ...]:
+    """What a decider rests on, as statements; a format in which one is false is refused, and a length that is none."""
     if max_length < 1:
         raise InputError(f"{name}: max_length is {max_length}; it must be at least 1.")
     if whole_numbers(format) < counts_to:
@@ -121,10 +157,12 @@ def needs(name: str, format: AnyFormat, max_length: int, *, counts_to: int = 2, 
             f"{name} of inputs up to {max_length} counts to {counts_to}, and {format} has the whole numbers only up to "
             f"{whole_numbers(format)}; choose a wider format or a smaller max_length."
         )
-    if looks_up and exp_rounded(-format.max, format) != 0:
+    if looks_up and EXP_VANISHES.broken(format):
         raise FormatError(
             f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format."
         )
+    whole = f"0, 1, …, {counts_to} are values"
+    return (whole, EXP_VANISHES.statement) if looks_up else (whole,)
 
 
 def check_vocabulary(name: str, vocabulary: str, *letters: str) -> None:

@@ -7,6 +7,7 @@ from glyptic.carve.examples.parts import (
     NO,
     ONE,
     YES,
+    Step,
     assemble,
     bits_for,
     both,
@@ -35,7 +36,7 @@ def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabul
     >>> T.answer("0010110"), T.answer("001001")
     ('YES', 'NO')
     """
-    needs("contains", format, max_length, looks_up=True)
+    facts = needs("contains", format, max_length, looks_up=True)
     check_vocabulary("contains", vocabulary, *word)
     if not word:
         raise InputError("contains: the word is empty; every input contains it.")
@@ -45,20 +46,22 @@ def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabul
     ended = [f"ended.{k}" for k in range(2, len(word) + 1)]
     draft = Draft(format, (ONE, "first", *is_letter.values(), *here, *before, "earlier", *ended, "found", NO, YES))
 
-    layers = []
+    steps: list[Step] = []
     prefix = is_letter[word[0]]  # where the first letter ends is where it is
     for letter, longer in zip(word[1:], ended, strict=True):
         step = Unit({ONE: -1, "first": -1, is_letter[letter]: 1, "earlier": 1}, {longer: 1})
         head = look_up(draft, before, here, {"earlier": prefix})
-        layers.append(Layer((head,), draft.feed_forward([step, *clear(["earlier"])])))
+        what = f"where {word[: len(steps) + 2]} ends"
+        steps.append((what, Layer((head,), draft.feed_forward([step, *clear(["earlier"])]))))
         prefix = longer
     nowhere = Unit({ONE: 1, "found": -1}, {NO: 1, YES: -1})
-    layers.append(Layer((total(draft, {"found": {prefix: 1}}),), draft.feed_forward([nowhere], {YES: 1})))
+    search = Layer((total(draft, {"found": {prefix: 1}}),), draft.feed_forward([nowhere], {YES: 1}))
+    steps.append((f"whether {word} ended anywhere", search))
     positions: list[Row] = [
         {"first": int(i == 0), **code(i, here), **code(max(i - 1, 0), before)} for i in range(max_length)
     ]
     tokens: dict[str, Row] = {letter: {name: 1} for letter, name in is_letter.items()}
-    return assemble(f"contains:{word},{max_length}", draft, tokens, positions, layers)
+    return assemble(f"contains:{word},{max_length}", draft, tokens, positions, steps, facts)
 
 
 def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str = "01") -> Transformer:
@@ -72,16 +75,16 @@ def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str =
     >>> T.answer("0010"), T.answer("0011")
     ('YES', 'NO')
     """
-    needs("first-equals-last", format, max_length, counts_to=1, looks_up=True)
+    facts = needs("first-equals-last", format, max_length, counts_to=1, looks_up=True)
     check_vocabulary("first-equals-last", vocabulary)
     is_letter, first = [f"is_{a}" for a in vocabulary], [f"first_{a}" for a in vocabulary]
     draft = Draft(format, (ONE, "later", *is_letter, *first, NO, YES))
     head = draft.head([{ONE: 1}], [{"later": "-B"}], [{name: 1} for name in is_letter], [{name: 1} for name in first])
     same = [both(own, theirs, {NO: -1, YES: 1}) for own, theirs in zip(is_letter, first, strict=True)]
-    layers = [Layer((head,), draft.feed_forward(same, {NO: 1}))]
+    steps = [("compare with the first token", Layer((head,), draft.feed_forward(same, {NO: 1})))]
     positions: list[Row] = [{"later": int(i > 0)} for i in range(max_length)]
     tokens: dict[str, Row] = {letter: {f"is_{letter}": 1} for letter in vocabulary}
-    return assemble(f"first-equals-last:{max_length}", draft, tokens, positions, layers)
+    return assemble(f"first-equals-last:{max_length}", draft, tokens, positions, steps, facts)
 
 
 def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01") -> Transformer:
@@ -98,13 +101,13 @@ def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01")
     >>> T.answer("01100110"), T.answer("0111")
     ('YES', 'NO')
     """
-    needs("palindromes", format, max_length, looks_up=True)
+    facts = needs("palindromes", format, max_length, looks_up=True)
     check_vocabulary("palindromes", vocabulary)
-    width, steps = bits_for(max_length), max(1, max_length // 2)
+    width, rounds = bits_for(max_length), max(1, max_length // 2)
     here, before, left, right, ahead = (digits(name, width) for name in ("here", "before", "left", "right", "ahead"))
     is_letter = [f"is_{a}" for a in vocabulary]
     at_left, at_right = [f"left_{a}" for a in vocabulary], [f"right_{a}" for a in vocabulary]
-    reached = [f"reached.{t}" for t in range(1, steps)]
+    reached = [f"reached.{t}" for t in range(1, rounds)]
     draft = Draft(
         format, (ONE, *is_letter, *here, *before, *left, *right, *ahead, *reached, *at_left, *at_right, NO, YES)
     )
@@ -116,7 +119,7 @@ def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01")
         units += clear([*at_left, *at_right])
         for new, old in zip(ahead, right, strict=True):
             units += move(new, old)
-        if t + 1 < steps:
+        if t + 1 < rounds:
             step = {name: int(code(t + 1, left)[name]) - int(code(t, left)[name]) for name in left}
             units.append(Unit({f"reached.{t + 1}": 1}, step))
         return Layer((read_left, read_right), draft.feed_forward(units))
@@ -129,4 +132,5 @@ def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01")
         for i in range(max_length)
     ]  # fmt: skip
     tokens: dict[str, Row] = {letter: {f"is_{letter}": 1} for letter in vocabulary}
-    return assemble(f"palindromes:{max_length}", draft, tokens, positions, [layer(t) for t in range(steps)])
+    steps = [(f"compare tokens {t} and i − {t}", layer(t)) for t in range(rounds)]
+    return assemble(f"palindromes:{max_length}", draft, tokens, positions, steps, facts)

@@ -3,10 +3,15 @@
 import sys
 from pathlib import Path
 
+from tqdm import tqdm
+
 from glyptic.carve.notes.documents import written
+from glyptic.carve.notes.tables import TABLES
 from glyptic.exact.files import write_whole
 
 if __name__ == "__main__":
+    for make in tqdm(TABLES.values(), desc="tables", leave=False):
+        make()  # kept: both documents show the same ones
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs")
     for language, name in (("en", "errata.md"), ("es", "errata.es.md")):
         document = (folder / name).read_text(encoding="utf-8")
