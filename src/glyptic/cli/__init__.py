@@ -14,7 +14,24 @@ from collections.abc import Sequence
 from glyptic.errors import GlypticError
 
 # words on the command line -> (module:dataclass, one line for the list)
-COMMANDS: dict[str, tuple[str, str]] = {}
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("glyptic.cli.run:Run", "run a transformer on an input, in its own arithmetic; trace it"),
+    "show": ("glyptic.cli.show:Show", "a model's sizes, format, coordinates, sparsity and cost"),
+    "normalize": ("glyptic.cli.normalize:Normalize", "normalize a decider: 0-1, ∞ or ±∞"),
+    "combine": ("glyptic.cli.combine:Combine", 'combine deciders: "parity:8 & ~contains:101,8"'),
+    "frame": ("glyptic.cli.frame:Frame", "what each construction in a model reads, writes, preserves and costs"),
+    "prove": ("glyptic.cli.prove:Prove", "prove what a transformer computes, or get the smallest counterexample"),
+    "precision": ("glyptic.cli.precision:Precision", "the least precision in which a construction is right, by length"),
+    "lint": ("glyptic.cli.lint:Lint", "warnings about a transformer, as the errata taught them"),
+    "icl flow": ("glyptic.cli.icl_flow:Flow", "in-context learning: gradient flow to the closed-form minimum"),
+    "icl risk": ("glyptic.cli.icl_risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
+    "icl shift": ("glyptic.cli.icl_shift:ShiftCommand", "in-context learning: what a shift between training and test costs"),
+    "icl landscape": ("glyptic.cli.icl_landscape:Landscape", "in-context learning: critical points and spurious minima"),
+    "icl train": ("glyptic.cli.icl_train:Train", "in-context learning: train a model, its curve over the exact flow"),
+    "icl compare": ("glyptic.cli.icl_compare:Compare", "in-context learning: a trained model beside the classical baselines"),
+    "icl sweep": ("glyptic.cli.icl_sweep:Sweep", "in-context learning: a grid of problems, restartable, on a cluster if wanted"),
+    "icl reproduce": ("glyptic.cli.icl_reproduce:Reproduce", "in-context learning: the headline figures of the literature"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -78,8 +78,8 @@ class Fast:
         return kernels.divide_arrays(left, right, 1 / self.host.unit, self.host.rule64).astype(self.host.dtype)
 
     def divide_by_count(self, x: np.ndarray, count: int) -> np.ndarray:
-        left = x.astype(np.float64)
         # In fixed point x and the quotient are both in units, so the integer divisor needs no scale.
+        left = x.astype(np.float64)
         quotient = kernels.divide_arrays(left, np.full_like(left, count), 1.0, self.host.rule64)
         return quotient.astype(self.host.dtype)
 
@@ -92,10 +92,8 @@ class Fast:
     def exp(self, x: np.ndarray) -> np.ndarray:
         if not self.format.is_fixed:
             return exp_floats(x.astype(np.float64), self.format).astype(self.host.dtype)
-        first, table = _table(self.format)
-        index = x.astype(np.int64) - first
-        # Beyond the table's ends exp is its first entry, 0, or its last, B: unless the format itself ends there.
-        return table[np.clip(index, 0, table.size - 1)].astype(self.host.dtype)
+        flat = np.ascontiguousarray(x).reshape(1, 1, -1)
+        return products.table_exps(flat, np.ones((1, 1), bool), *_table(self.format, self.host.dtype)).reshape(x.shape)
 
     # Sums --------------------------------------------------------------------------------------------------------------
 
@@ -103,8 +101,8 @@ class Fast:
         flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
         # Looking for the largest operands pays where each is used by several rows and has many columns.
         worth = self.products == "rounded" and flat.shape[1] >= 16 and weights.entries.size >= 8 * flat.shape[0]
-        product = products.bounded_product if worth else products.sparse_product
-        return product(*weights, flat, self._inner).reshape(weights.starts.size - 1, *x.shape[1:])
+        y = products.sparse_product(*weights, flat, self._inner, worth)
+        return y.reshape(weights.starts.size - 1, *x.shape[1:])
 
     def total(self, x: np.ndarray) -> np.ndarray:
         columns = np.ascontiguousarray(x).reshape(1, x.shape[0], -1)
@@ -123,11 +121,13 @@ class Fast:
         if kind == "max-subtracted":
             largest = np.where(seen, scores, -np.inf).max(axis=1, keepdims=True)
             scores = self.subtract(scores, np.where(np.isfinite(largest), largest, 0).astype(scores.dtype))
-        exps = np.where(seen, self.exp(scores), self.host.dtype(0))
-        denominators = products.total_visible(exps, visible, self.host.rule)
-        undefined = (denominators == 0) & visible.any(axis=1)[:, None]
-        safe = np.where(denominators == 0, self.host.dtype(1), denominators)
-        return self.divide(exps, safe[:, None, :]), undefined
+        if self.format.is_fixed:
+            exps = products.table_exps(scores, visible, *_table(self.format, self.host.dtype))
+        else:
+            exps = np.where(seen, self.exp(scores), self.host.dtype(0))
+        totals = products.total_visible(exps, visible, self.host.rule)
+        undefined = (totals == 0) & visible.any(axis=1)[:, None]
+        return products.shares(exps, totals, visible, 1 / self.host.unit, self.host.rule64), undefined
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
         masked = np.where(visible[:, :, None], scores, -np.inf)
@@ -151,5 +151,6 @@ def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=32)
-def _table(format: Format) -> tuple[int, np.ndarray]:
-    return exp_table(format)
+def _table(format: Format, dtype: type[np.floating]) -> tuple[int, np.ndarray]:
+    first, codes = exp_table(format)
+    return first, codes.astype(dtype)

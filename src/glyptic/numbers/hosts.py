@@ -12,7 +12,8 @@ of a product of 2p + 1 bits. Quotients and roots are always computed in float64,
 host's own subnormals: 2 q_min ≥ −126 or −1022.
 
 *Fixed point*, values kept as integers k (units of 2^−f), m integer and f fraction bits: a product that does not saturate has m + 2f
-bits, a sum m + f + 1. Quotients and roots are integer operations in 64 bits.
+bits, a sum m + f + 1. A quotient differs from a boundary by more than 2^−(2(m+f)+1), relatively, so float64 decides it where
+2(m + f) + 1 ≤ 53; wider ones, and all roots, are integer operations in 64 bits.
 
 *Fused* inner products add an unrounded product: exact in float64 when 2(m + f) + 1 ≤ 53 for fixed point; for floats the host's sum is turned
 into a sum rounded to odd, which rounds on correctly when P ≥ p + 2 (Boldo & Melquiond 2008).

@@ -26,12 +26,12 @@ compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 
 class FixedEven(NamedTuple):
-    low: np.floating
+    low: np.floating | None  # None where it is −high, as in all but two's complement
     high: np.floating
 
 
 class FixedZero(NamedTuple):
-    low: np.floating
+    low: np.floating | None
     high: np.floating
 
 
@@ -56,7 +56,7 @@ def rounding_rule(format: Format, dtype: type[np.floating]) -> Rule:
     """The rule of a format for a host type."""
     if format.is_fixed:
         fixed = FixedEven if format.ties == "even" else FixedZero
-        return fixed(dtype(format.min_code), dtype(format.max_code))
+        return fixed(dtype(format.min_code) if format.twos_complement else None, dtype(format.max_code))
     integer, fraction_bits, bias = (np.int32, 23, 127) if dtype == np.float32 else (np.int64, 52, 1023)
     bottom = integer((format.least_exponent + format.precision - 1 + bias) << fraction_bits)
     magic = integer(((fraction_bits + 1 - format.precision) << fraction_bits) | (1 << (fraction_bits - 1)))
@@ -98,6 +98,12 @@ class Unbounded(NamedTuple):
     rule: Rule
 
 
+class SumsBounded(NamedTuple):
+    """A rule where it is known that products cannot saturate, though their sum may."""
+
+    rule: Rule
+
+
 class Fused(NamedTuple):
     """A rule for inner products whose products are not rounded; float64 only."""
 
@@ -121,6 +127,26 @@ def summed(x, rule):
 
 def _is_fixed(rule) -> bool:
     return rule.instance_class is FixedEven or rule.instance_class is FixedZero
+
+
+def lowest(rule):
+    """The smallest value, in units."""
+    raise NotImplementedError("compiled code only")
+
+
+def highest(rule):
+    """B, in units."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(lowest)
+def _lowest(rule):
+    return (lambda rule: -rule.high) if isinstance(rule.types[0], types.NoneType) else (lambda rule: rule.low)
+
+
+@overload(highest)
+def _highest(rule):
+    return (lambda rule: rule.rule.high) if rule.instance_class is Fused else (lambda rule: rule.high)
 
 
 def _constants(x):
@@ -160,10 +186,13 @@ def _on_grid(x, rule):
 
 @overload(rounded)
 def _rounded(x, rule):
-    if rule.instance_class is Unbounded:
+    if rule.instance_class in (Unbounded, SumsBounded):
         return lambda x, rule: on_grid(x, rule.rule)
+    if rule.instance_class is FixedZero and isinstance(rule.types[0], types.NoneType):
+        half = _constants(x)[3]
+        return lambda x, rule: np.copysign(_smaller(np.ceil(abs(x) - half), rule.high), x)
     if _is_fixed(rule):
-        return lambda x, rule: _smaller(_larger(on_grid(x, rule), rule.low), rule.high)
+        return lambda x, rule: _smaller(_larger(on_grid(x, rule), lowest(rule)), rule.high)
     return lambda x, rule: on_grid(_smaller(_larger(x, -rule.high), rule.high), rule)
 
 
@@ -171,8 +200,10 @@ def _rounded(x, rule):
 def _summed(x, rule):
     if rule.instance_class is Unbounded:
         return (lambda x, rule: x) if _is_fixed(rule.types[0]) else (lambda x, rule: on_grid(x, rule.rule))
+    if rule.instance_class is SumsBounded:
+        return lambda x, rule: summed(x, rule.rule)
     if _is_fixed(rule):
-        return lambda x, rule: _smaller(_larger(x, rule.low), rule.high)
+        return lambda x, rule: _smaller(_larger(x, lowest(rule)), rule.high)
     return lambda x, rule: rounded(x, rule)
 
 
@@ -183,6 +214,8 @@ def accumulated(total, x, y, rule):
 
 @overload(accumulated)
 def _accumulated(total, x, y, rule):
+    if rule.instance_class in (Unbounded, SumsBounded) and rule.types[0].instance_class is Fused:
+        return lambda total, x, y, rule: accumulated(total, x, y, rule.rule)  # a fused step keeps its clamp
     if rule.instance_class is not Fused:
         return lambda total, x, y, rule: summed(total + rounded(x * y, rule), rule)
     if _is_fixed(rule.types[0]):
@@ -240,8 +273,18 @@ def quotient(x, y, scale, rule):
 
 @overload(quotient)
 def _quotient(x, y, scale, rule):
+    return lambda x, y, scale, rule: rounded(scale * x / y, rule)
+
+
+def integer_quotient(x, y, scale, rule):
+    """The same for fixed point too wide for float64, by integers of 64 bits."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(integer_quotient)
+def _integer_quotient(x, y, scale, rule):
     if not _is_fixed(rule):
-        return lambda x, y, scale, rule: rounded(x / y, rule)
+        return lambda x, y, scale, rule: quotient(x, y, scale, rule)
     even = rule.instance_class is FixedEven
 
     def by_integers(x, y, scale, rule):
@@ -253,9 +296,15 @@ def _quotient(x, y, scale, rule):
         if rest > divisor or (even and rest == divisor and whole & 1 == 1):
             whole += 1
         result = np.float64(-whole if negative else whole)
-        return _smaller(_larger(result, rule.low), rule.high)
+        return _smaller(_larger(result, lowest(rule)), rule.high)
 
     return by_integers
+
+
+@compiled
+def by_float64(rule):
+    """Whether float64 decides a quotient of fixed-point values: 2·bits + 1 ≤ 53 (floats are always within it)."""
+    return rule.high < 2.0**26
 
 
 @compiled
@@ -263,8 +312,12 @@ def divide_arrays(x, y, scale, rule):
     """[x / y] in float64, for two contiguous arrays of one shape; no y may be 0."""
     out = np.empty_like(x)
     left, right, result = x.ravel(), y.ravel(), out.ravel()
-    for i in range(left.size):
-        result[i] = quotient(left[i], right[i], scale, rule)
+    if by_float64(rule):
+        for i in range(left.size):
+            result[i] = quotient(left[i], right[i], scale, rule)
+    else:
+        for i in range(left.size):
+            result[i] = integer_quotient(left[i], right[i], scale, rule)
     return out
 
 

@@ -8,41 +8,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from glyptic.numbers.kernels import Unbounded, accumulated, compiled, summed
+from glyptic.numbers.kernels import SumsBounded, Unbounded, accumulated, by_float64, compiled, highest
+from glyptic.numbers.kernels import integer_quotient, quotient, summed
 
 _BLOCK = 256  # columns worked on at once: one block of results and four of operands fit in the first-level cache
 
 
 @compiled
-def sparse_product(starts, columns, weights, x, rule):
-    """Y = W X with W compressed by rows: Y[i] = [… [[w·x] + [w·x]] …], zeros skipped ([t + 0] = t and [0·x] = 0)."""
+def sparse_product(starts, columns, weights, x, rule, look):
+    """Y = W X with W compressed by rows: Y[i] = [… [[w·x] + [w·x]] …], zeros skipped ([t + 0] = t and [0·x] = 0).
+
+    If told to `look`, it finds the largest |x| of each row first, and drops the clamps that these bounds make idle.
+    """
     rows, width = starts.size - 1, x.shape[1]
     y = np.zeros((rows, width), x.dtype)
     for first in range(0, width, _BLOCK):
         last = min(width, first + _BLOCK)
+        largest = _largest(x, first, last) if look else np.full(x.shape[0], highest(rule))
         for i in range(rows):
             terms = slice(starts[i], starts[i + 1])
-            _add_row(columns[terms], weights[terms], x, first, last, y[i, first:last], rule)
-    return y
-
-
-@compiled
-def bounded_product(starts, columns, weights, x, rule):
-    """The same; where Σ (|w|·max|x| + 1) stays within the format nothing can saturate, and the loop drops its clamps."""
-    rows, width = starts.size - 1, x.shape[1]
-    y = np.zeros((rows, width), x.dtype)
-    for first in range(0, width, _BLOCK):
-        last = min(width, first + _BLOCK)
-        largest = _largest(x, first, last)
-        for i in range(rows):
-            terms = slice(starts[i], starts[i + 1])
-            bound = 0.0
-            for at in range(starts[i], starts[i + 1]):
-                bound += abs(weights[at]) * largest[columns[at]] * 1.01 + 1.0  # 1.01 pays for rounding, here and there
-            if bound < rule.high:
-                _add_row(columns[terms], weights[terms], x, first, last, y[i, first:last], Unbounded(rule))
-            else:
-                _add_row(columns[terms], weights[terms], x, first, last, y[i, first:last], rule)
+            _add_row(columns[terms], weights[terms], x[:, first:last], largest, y[i, first:last], rule)
     return y
 
 
@@ -59,24 +44,39 @@ def _largest(x, first, last):
 
 
 @compiled
-def _add_row(columns, weights, x, first, last, y, rule):
-    """y += Σ w·x over one row's terms, in a block of columns."""
+def _add_row(columns, weights, x, largest, y, rule):
+    """y += Σ w·x over one row's terms, in a block of columns; `bound` is a bound on |y| so far."""
+    top, bound = np.float64(highest(rule)), 0.0
     count = columns.size
     at = 0
     while at + 4 <= count:  # four terms a pass: the running sum stays in a register
-        w0, w1, w2, w3 = weights[at], weights[at + 1], weights[at + 2], weights[at + 3]
-        x0, x1 = x[columns[at], first:last], x[columns[at + 1], first:last]
-        x2, x3 = x[columns[at + 2], first:last], x[columns[at + 3], first:last]
-        for j in range(last - first):
-            total = accumulated(y[j], w0, x0[j], rule)
-            total = accumulated(total, w1, x1[j], rule)
-            total = accumulated(total, w2, x2[j], rule)
-            y[j] = accumulated(total, w3, x3[j], rule)
+        growth = most = 0.0
+        for k in range(at, at + 4):
+            product = abs(weights[k]) * largest[columns[k]] * 1.01 + 1.0  # 1.01 pays for rounding, here and there
+            growth, most = growth + product, max(most, product)
+        if bound + growth < top:
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, y, Unbounded(rule))
+        elif most < top:
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, y, SumsBounded(rule))
+        else:
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, y, rule)
+        bound = min(bound + growth, top)
         at += 4
     for rest in range(at, count):
-        w, row = weights[rest], x[columns[rest], first:last]
-        for j in range(last - first):
+        w, row = weights[rest], x[columns[rest]]
+        for j in range(y.size):
             y[j] = accumulated(y[j], w, row[j], rule)
+
+
+@compiled
+def _add_four(columns, weights, x, y, rule):
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    x0, x1, x2, x3 = x[columns[0]], x[columns[1]], x[columns[2]], x[columns[3]]
+    for j in range(y.size):
+        total = accumulated(y[j], w0, x0[j], rule)
+        total = accumulated(total, w1, x1[j], rule)
+        total = accumulated(total, w2, x2[j], rule)
+        y[j] = accumulated(total, w3, x3[j], rule)
 
 
 @compiled
@@ -124,4 +124,41 @@ def total_visible(x, visible, rule):
             if visible[i, j]:
                 for b in range(batch):
                     total[b] = summed(total[b] + x[i, j, b], rule)
+    return out
+
+
+@compiled
+def table_exps(scores, visible, first, table):
+    """exp of the visible scores of fixed point, by table; beyond its ends exp is its first entry, 0, or its last, B."""
+    n_q, n_k, batch = scores.shape
+    out = np.zeros_like(scores)
+    for i in range(n_q):
+        for j in range(n_k):
+            if visible[i, j]:
+                score, result = scores[i, j], out[i, j]
+                for b in range(batch):
+                    index = np.int64(score[b]) - first
+                    result[b] = table[min(max(index, 0), table.size - 1)]
+    return out
+
+
+@compiled
+def shares(exps, totals, visible, scale, rule):
+    """[e_ij / total_i] for the visible, 0 elsewhere and where the total is 0; `rule` is that of float64."""
+    n_q, n_k, batch = exps.shape
+    out = np.zeros_like(exps)
+    floating = by_float64(rule)
+    for i in range(n_q):
+        total = np.empty(batch)
+        for b in range(batch):
+            total[b] = totals[i, b] if totals[i, b] != 0 else 1.0
+        for j in range(n_k):
+            if visible[i, j]:
+                e, result = exps[i, j], out[i, j]
+                if floating:
+                    for b in range(batch):
+                        result[b] = quotient(np.float64(e[b]), total[b], scale, rule)
+                else:
+                    for b in range(batch):
+                        result[b] = integer_quotient(np.float64(e[b]), total[b], scale, rule)
     return out

@@ -1,0 +1,164 @@
+"""The exact core: rounded matrix products and whole transformers, against numpy loops, gfloat and BLAS.
+
+Every contestant's result is compared with the reference's or with ours before it is timed. One thread.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import gfloat
+import gfloat.formats
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks.numpy_loop import NumpyLoop
+from benchmarks.timing import contest, row
+from glyptic.exact import Options, Sizes, Transformer, random_transformer
+from glyptic.exact.running import prepared_for, run_chunk
+from glyptic.numbers import Format, Reference, encode, parse_format, to_float64
+from glyptic.numbers.fast import Fast
+
+M, K, N = 64, 256, 256
+
+
+def rows() -> list[dict]:
+    with threadpool_limits(1):
+        return [*_dense(), *_sparse(), *_whole(), *_chain_of_thought()]
+
+
+def _operands(format: Format, spread: float, columns: int = N) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    weights = encode(rng.normal(0, spread, (M, K)), format, nearest=True)
+    return weights, encode(rng.normal(0, 1, (K, columns)), format, nearest=True)
+
+
+def _dense() -> list[dict]:
+    out = []
+    for name, spread, about in [
+        ("fixed:8", 0.1, "nothing saturates"),
+        ("fixed:8/even", 0.1, "nothing saturates"),
+        ("fixed:8", 40.0, "saturating"),
+        ("fixed:8/even", 40.0, "saturating"),
+        ("ieee:5,10", 0.1, "float e5 p11"),
+        ("ieee:5,10/zero", 0.1, "float e5 p11"),
+    ]:
+        out += _dense_rows(name, spread, about)
+    return out
+
+
+def _dense_rows(name: str, spread: float, about: str) -> list[dict]:
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    weights, x = _operands(format, spread)
+    fast = Fast(format)
+    w, values = fast.weights(weights), fast.values(x)
+    real_w, real_x = (to_float64(a, format).astype(np.float32) for a in (weights, x))
+    _check(format, weights, x, fast.codes(fast.linear(w, values)))
+    contestants = {"ours": lambda: fast.linear(w, values), "blas": lambda: real_w @ real_x}
+    if format.is_fixed:
+        loop = NumpyLoop(_carrier(format))
+        assert np.array_equal(np.rint(loop.product(real_w, real_x) / loop.unit), fast.codes(fast.linear(w, values)))
+        contestants["numpy loop"] = lambda: loop.product(real_w, real_x)
+    timed = contest(contestants, rounds=9)
+    label = f"dense 64×256 @ 256×256, {name}, {about}"
+    rate = M * K * N / timed.seconds("ours") / 1e9
+    found = [row(f"{label}: of float32 BLAS", timed.speed("ours", "blas"), ">= 0.15" if format.is_fixed else ">= 0.07",
+                 f"{rate:.1f} GMAC/s, BLAS without rounding {M * K * N / timed.seconds('blas') / 1e9:.0f}")]  # fmt: skip
+    if format.is_fixed:
+        found.append(row(f"{label}: numpy loop over k", timed.speed("ours", "numpy loop"), ">= 8"))
+    if about == "nothing saturates" or not format.is_fixed:
+        found.append(_against_gfloat(label, format, real_w, real_x, timed.seconds("ours")))
+    return found
+
+
+def _carrier(format: Format) -> Transformer:
+    return random_transformer(format, 0, Sizes(layers=0))
+
+
+def _check(format: Format, weights: np.ndarray, x: np.ndarray, ours: np.ndarray) -> None:
+    """A few entries against the reference."""
+    reference = Reference(format)
+    part = reference.linear(reference.weights(weights[:3]), reference.values(x[:, :4]))
+    assert np.array_equal(ours[:3, :4], reference.codes(part))
+
+
+def _against_gfloat(label: str, format: Format, w: np.ndarray, x: np.ndarray, ours: float) -> dict:
+    """gfloat rounds arrays: the loop over k with its round_ndarray, on 8 of the 256 steps (it is too slow for all)."""
+    # gfloat has ties to even only; fixed point is its binary32 grid scaled, so we give it the nearest of its own formats.
+    info = gfloat.formats.format_info_binary16
+    steps = 8
+
+    def loop() -> np.ndarray:
+        total = np.zeros((M, N))
+        for k in range(steps):
+            product = gfloat.round_ndarray(info, np.outer(w[:, k], x[k]).astype(np.float64), sat=True)
+            total = gfloat.round_ndarray(info, total + product, sat=True)
+        return total
+
+    timed = contest({"gfloat": loop}, rounds=3)
+    return row(f"{label}: gfloat", timed.seconds("gfloat") * K / steps / ours, ">= 500", f"binary16, {steps} of {K} steps timed")
+
+
+def _sparse() -> list[dict]:
+    format = parse_format("fixed:8")
+    assert isinstance(format, Format)
+    rng = np.random.default_rng(1)
+    weights = encode(rng.normal(0, 0.5, (K, K)), format, nearest=True)
+    thin = np.where(rng.random((K, K)) < 0.02, weights, 0)
+    x = encode(rng.normal(0, 1, (K, 1024)), format, nearest=True)
+    fast = Fast(format)
+    full, few, values = fast.weights(weights), fast.weights(thin), fast.values(x)
+    timed = contest({"dense": lambda: fast.linear(full, values), "sparse": lambda: fast.linear(few, values)}, rounds=9)
+    share = np.count_nonzero(thin) / thin.size
+    note = f"{100 * share:.1f} % of the weights; their number alone allows {1 / share:.0f}×"
+    return [row("sparse 2 %, 256×256, batch 1024: our own dense kernel", timed.speed("sparse", "dense"), ">= 35", note)]
+
+
+def _constructed() -> Transformer:
+    """Six layers, d = 128, two heads, 2 % of the weights: what constructions look like."""
+    sizes = Sizes(layers=6, heads=2, width=128, key_width=8, value_width=8, hidden=256, max_length=32, density=0.02)
+    return random_transformer(parse_format("fixed:8"), 15, sizes, Options(answer="logits"))  # a seed without 0/0
+
+
+def _whole() -> list[dict]:
+    model = _constructed()
+    rng = np.random.default_rng(2)
+    texts = ["".join(rng.choice(["0", "1"], 32)) for _ in range(10_000)]
+    few = 20
+    numbers = np.array([[int(c) for c in text] for text in texts[:few]]).T
+    loop = NumpyLoop(model)
+    ours = run_chunk(prepared_for(model), numbers)
+    assert not ours.failures and np.array_equal(ours.logits, loop.logits(numbers))
+    timed = contest(
+        {"1,250": lambda: model.run_batch(texts[:1250]), "10,000": lambda: model.run_batch(texts)}, rounds=3, least_seconds=0
+    )
+    slow = contest({"numpy loop": lambda: loop.logits(numbers)}, rounds=2, warm_up=0, least_seconds=0).seconds("numpy loop")
+    tracemalloc.start()
+    model.run_batch(texts)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    seconds = timed.seconds("10,000")
+    name = "6 layers, d = 128, 2 %, 10,000 inputs of length 32"
+    return [
+        row(f"{name}: numpy loop", slow * len(texts) / few / seconds, ">= 100", f"ours {seconds:.1f} s; the loop timed on {few} inputs"),
+        row(f"{name}: time against 8 × 1,250", seconds / timed.seconds("1,250") / 8, "<= 1.2", "linear in the batch"),
+        row(f"{name}: memory", peak, "<= 400", "peak, chunks of the batch", unit="MiB"),
+    ]
+
+
+def _chain_of_thought() -> list[dict]:
+    """T steps from one token: twice the steps may cost four times attention's share, but only twice the layers' work."""
+    sizes = Sizes(layers=4, heads=1, width=64, key_width=4, value_width=4, hidden=256, max_length=512, answers=("0", "1"), density=0.05)
+    model = random_transformer(parse_format("fixed:8"), 3, sizes, Options(ties="first", attention="max-subtracted"))
+    start = ["0", "1"] * 32
+    timed = contest(
+        {f"T = {t}": lambda t=t: model.run_batch(start, steps=t) for t in (64, 128, 256)}, rounds=3, least_seconds=0
+    )
+    whole = contest({"whole": lambda: [model.run_batch([s * n for s in start]) for n in (1, 32, 64, 96, 128)]}, rounds=2, least_seconds=0)
+    recomputed = whole.seconds("whole") / 5 * 128
+    return [
+        row("chain of thought: cost of 256 steps over 128", timed.seconds("T = 256") / timed.seconds("T = 128"), "<= 3",
+            "2 is the layers' work alone, 4 attention's alone; recomputing every prefix would be 4 and 8"),
+        row("chain of thought, 128 steps: against recomputing every prefix", recomputed / timed.seconds("T = 128"), "> 5"),
+    ]  # fmt: skip

@@ -1,0 +1,98 @@
+"""`glyptic run` and `glyptic show`, and what happens when they are given what they cannot use."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from glyptic.cli import COMMANDS, main
+from glyptic.exact import Sizes, random_transformer
+from glyptic.numbers import Fixed
+
+
+@pytest.fixture
+def folder(tmp_path):
+    sizes = Sizes(layers=1, heads=1, width=3, hidden=2, answers=("0", "1"), max_length=6)
+    random_transformer(Fixed(4), 2, sizes).with_options(attention="leftmost").save(tmp_path / "model")
+    return str(tmp_path / "model")
+
+
+def test_run(folder, capsys) -> None:
+    assert main(["run", folder, "011"]) == 0
+    out = capsys.readouterr().out
+    assert "logits" in out and "answer" in out and "/16" in out
+
+
+def test_trace_and_steps(folder, capsys) -> None:
+    assert main(["run", folder, "011", "--trace", "--steps", "3", "--engine", "reference"]) == 0
+    out = capsys.readouterr().out
+    assert "layer.0.after_feed_forward" in out and "layer.0.head.0.weights" in out and "chain" in out
+
+
+def test_another_format_and_attention(folder, capsys) -> None:
+    assert main(["run", folder, "011", "--format", "fp16/zero", "--attention", "average"]) == 0
+    assert main(["show", folder, "--format", "float:5,10"]) == 0
+    assert "float:5,10" in capsys.readouterr().out
+
+
+def test_built_in(capsys) -> None:
+    assert main(["run", "parity:8", "0111"]) == 0
+    assert "YES" in capsys.readouterr().out
+    assert main(["show", "parity:8"]) == 0
+    assert "coordinates" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["011a"], "unknown token 'a' at position 3"),
+        ([""], "the input is empty"),
+        (["0110110"], "reads at most 6"),
+        (["011", "--format", "fixed:x"], "'fixed:x' is not a format"),
+        (["011", "--steps", "9"], "at most 4 steps"),
+        (["011", "--format", "fixed:20", "--engine", "fast"], "use the reference engine"),
+    ],
+)
+def test_bad_input(folder, capsys, arguments: list[str], message: str) -> None:
+    assert main(["run", folder, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1 and "Traceback" not in error
+
+
+def test_a_damaged_model_by_subprocess(folder) -> None:
+    """As a user meets it: one sentence, status 2, no traceback."""
+    config = f"{folder}/config.json"
+    with open(config) as file:
+        text = json.load(file)
+    text["coordinates"] = text["coordinates"][:-1]
+    with open(config, "w") as file:
+        json.dump(text, file)
+    done = subprocess.run([sys.executable, "-m", "glyptic", "run", folder, "01"], capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "it must be (2, 2)" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_list_of_commands(capsys) -> None:
+    assert main([]) == main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in COMMANDS)
+    assert main(["icl"]) == 0
+    assert "icl flow" in capsys.readouterr().out
+    assert main(["icl", "fly"]) == 2 and main(["fly"]) == 2
+    assert "no command 'fly'" in capsys.readouterr().err
+    assert main(["--version"]) == 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([*name.split(), "--help"])
+    assert stop.value.code == 0
+    assert len(capsys.readouterr().out) > 200
+
+
+def test_import_is_light() -> None:
+    """`import glyptic` touches neither torch nor numba."""
+    code = "import sys, glyptic; sys.exit(any(m in sys.modules for m in ('torch', 'numba', 'sklearn', 'matplotlib')))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,113 @@
+"""Random transformers in fifteen formats and every option: the compiled engine equals the reference on every traced value."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from glyptic.exact import Options, Sizes, Transformer, random_transformer
+from glyptic.exact.running import run_batch
+from glyptic.numbers import Exact, Format, parse_format
+from tests.numbers.families import VARIED
+
+CHOICES = [
+    {},
+    {"products": "fused"},
+    {"attention": "max-subtracted"},
+    {"attention": "leftmost"},
+    {"attention": "rightmost", "mask": "strict"},
+    {"attention": "average", "answer": "logits"},
+    {"scale": True},
+    {"mask": "strict"},
+    {"mask": "full", "ties": "first"},
+    {"norm": "pre"},
+    {"norm": "post", "scale": True},
+    {"answer": "logits"},
+]
+SIZES = Sizes(layers=2, heads=2, width=4, key_width=2, value_width=3, hidden=4, max_length=4)
+TEXTS = ["0", "01", "110", "1011", "00"]
+
+
+def assert_same_runs(transformer: Transformer, texts: list[str], steps: int = 1) -> int:
+    """Both engines on every traced value; returns how many runs were defined."""
+    fast, reference = (run_batch(transformer, texts, engine=e, trace=["*"], steps=steps) for e in ("fast", "reference"))  # type: ignore[arg-type]
+    assert {i: (type(f), f.place) for i, f in fast.failures.items()} == {
+        i: (type(f), f.place) for i, f in reference.failures.items()
+    }
+    defined = [i for i in range(len(texts)) if i not in fast.failures]
+    assert fast.trace.keys() == reference.trace.keys() != set()
+    for name, i in itertools.product(fast.trace, defined):
+        assert np.array_equal(fast.trace[name][i], reference.trace[name][i]), (name, texts[i])
+    assert np.array_equal(fast.chains, reference.chains)
+    assert np.array_equal(fast.logits[defined], reference.logits[defined])
+    return len(defined)
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+@pytest.mark.parametrize("name", VARIED)
+def test_fast_equals_reference(name: str, choice: dict) -> None:
+    format = parse_format(name)
+    seed = 10 * VARIED.index(name) + CHOICES.index(choice)
+    transformer = random_transformer(format, seed, SIZES, Options(**choice))
+    assert_same_runs(transformer, TEXTS)
+
+
+@pytest.mark.parametrize("name", ["fixed:8", "fp16", "float:3,3"])
+def test_most_random_runs_are_defined(name: str) -> None:
+    """So that the comparison above is about numbers, not about failures."""
+    format = parse_format(name)
+    runs = sum(assert_same_runs(random_transformer(format, seed, SIZES), TEXTS) for seed in range(4))
+    assert runs >= 10
+
+
+@pytest.mark.parametrize("name", ["fixed:4", "bf16/zero"])
+def test_chain_of_thought_agrees(name: str) -> None:
+    sizes = Sizes(layers=1, heads=1, width=4, max_length=9, answers=("0", "1"))
+    for seed in range(3):
+        transformer = random_transformer(parse_format(name), seed, sizes, Options(ties="first"))
+        assert_same_runs(transformer, ["0", "011", "10"], steps=6)
+
+
+def test_no_layers_no_heads_no_feed_forward() -> None:
+    format = parse_format("fixed:4")
+    for sizes in (Sizes(layers=0), Sizes(heads=0), Sizes(hidden=0), Sizes(heads=3, hidden=1, answers=("A", "B", "C"))):
+        assert_same_runs(random_transformer(format, 1, sizes), ["0", "101"])
+
+
+def test_exact_rationals_run_with_hard_attention() -> None:
+    transformer = random_transformer(Exact(4), 2, SIZES, Options(attention="leftmost", answer="logits"))
+    run = transformer.run("0110", trace=True)
+    assert run.answer in ("YES", "NO", "TIE")
+    assert max(x.denominator for x in run.trace["layer.1.after_feed_forward"].ravel()) > 4  # nothing was rounded
+
+
+def test_a_format_beyond_the_fast_engine_runs_in_the_reference() -> None:
+    from glyptic.errors import FormatError
+
+    transformer = random_transformer(parse_format("fixed:20"), 0, SIZES)
+    assert transformer.answer("01") == transformer.answer("01", engine="reference")
+    with pytest.raises(FormatError, match="refuses fixed:20"):
+        transformer.answer("01", engine="fast")
+
+
+def test_a_batch_is_its_members() -> None:
+    """Lengths mixed and chunks cut anywhere: each input fares as it does alone."""
+    from glyptic.exact import running
+
+    format = parse_format("fixed:6")
+    assert isinstance(format, Format)
+    transformer = random_transformer(format, 5, Sizes(max_length=7))
+    texts = ["".join(w) for n in range(1, 8) for w in itertools.product("01", repeat=n)]
+    whole = transformer.run_batch(texts)
+    seen: list[int] = []
+    small = running._CHUNK_BYTES
+    try:
+        running._CHUNK_BYTES = 4 * 8 * 7 * 3  # three at a time
+        cut = transformer.run_batch(texts, progress=seen.append)
+    finally:
+        running._CHUNK_BYTES = small
+    assert sum(seen) == len(texts) and max(seen) < 40
+    assert np.array_equal(whole.numbers, cut.numbers) and np.array_equal(whole.logits, cut.logits)
+    for i in range(0, len(texts), 17):
+        alone = transformer.run_batch([texts[i]])
+        assert alone.numbers[0] == whole.numbers[i]

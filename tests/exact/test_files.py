@@ -1,0 +1,159 @@
+"""Saved and loaded; damaged in every way that people and disks know."""
+
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as format_tensors
+
+from glyptic.errors import FileError
+from glyptic.exact import Options, Transformer, files, random_transformer
+from glyptic.exact.transformer import parts
+from glyptic.numbers import Exact, parse_format
+
+
+@pytest.mark.parametrize("name", ["fixed:2", "fixed:8/even", "q:4,4", "float:5,10", "fp16", "bf16", "exact:12", "fixed:31"])
+@pytest.mark.parametrize("norm", ["none", "pre", "post"])
+def test_round_trip(tmp_path, name: str, norm: str) -> None:
+    before = random_transformer(parse_format(name), 3, options=Options(norm=norm, mask="strict"))  # type: ignore[arg-type]
+    before.save(tmp_path / "model")
+    after = Transformer.load(tmp_path / "model")
+    assert after.same_as(before) and after.name == before.name
+    assert sorted(os.listdir(tmp_path / "model")) == ["config.json", "model.safetensors"]  # and nothing temporary
+
+
+def test_weights_are_narrow_integers(tmp_path) -> None:
+    from safetensors.numpy import load_file
+
+    for name, dtype in {"fixed:3": np.int8, "fixed:7": np.int16, "fixed:8": np.int32, "float:5,5": np.int16}.items():
+        random_transformer(parse_format(name)).save(tmp_path)
+        assert {array.dtype for array in load_file(tmp_path / "model.safetensors").values()} == {np.dtype(dtype)}
+    assert files._narrowest(Exact()) is np.int64
+
+
+@pytest.fixture
+def model(tmp_path):
+    random_transformer(parse_format("fixed:4"), 1).save(tmp_path)
+    return tmp_path
+
+
+def edit(folder, **changes) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config.update(changes)
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def rewrite(folder, change) -> None:
+    """Change the tensors as a careful vandal would: with the digest set right."""
+    import hashlib
+
+    transformer = Transformer.load(folder)
+    tensors = {name: array.astype(np.int16).copy() for name, array, _ in parts(transformer)}
+    change(tensors)
+    data = format_tensors(tensors)
+    (folder / "model.safetensors").write_bytes(data)
+    edit(folder, weights_sha256=hashlib.sha256(data).hexdigest())
+
+
+CONFIGS = [
+    ({"format": "fixed:99999"}, "between 1 and 512"),
+    ({"format": "fixed"}, "is not a format"),
+    ({"format": 8}, "format must be a str"),
+    ({"kind": "other"}, "does not describe an exact transformer"),
+    ({"version": 99}, "reads version 1"),
+    ({"vocabulary": ["0"]}, r"token_embedding has shape \(2, 6\); it must be \(1, 6\)"),
+    ({"coordinates": "xyz"}, "coordinates must be a list"),
+    ({"options": {"mask": "sideways"}}, "options.mask"),
+    ({"options": {"speed": 9}}, "options.speed is not an option"),
+    ({"layers": [{"heads": -1}]}, "layers.0.heads must be a count"),
+    ({"layers": [{"heads": 2}]}, "which config.json does not know of"),
+    ({"layers": [{"heads": 3}, {"heads": 2}]}, "has no layers.0.heads.2.query"),
+    ({"weights_sha256": "x"}, "64 hexadecimal digits"),
+    ({"weights_sha256": "0" * 64}, "its digest differs"),
+    ({"format": "fixed:2"}, "is not in fixed:2"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), CONFIGS, ids=lambda v: str(v)[:40])
+def test_edited_configs(model, changes: dict, message: str) -> None:
+    edit(model, **changes)
+    with pytest.raises(FileError, match=message):
+        Transformer.load(model)
+
+
+def _widen(tensors):
+    tensors["output"] = np.zeros((2, 9), np.int16)
+
+
+def _overflow(tensors):
+    tensors["layers.0.heads.1.key"][0, 2] = 4000
+
+
+def _real(tensors):
+    tensors["output"] = tensors["output"].astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_widen, r"output has shape \(2, 9\)"),
+        (_overflow, r"layers.0.heads.1.key\[0, 2\]: code 4000 is not in fixed:4"),
+        (lambda tensors: tensors.pop("output"), "model.safetensors has no output"),
+        (_real, "output holds float32; weights are integer codes"),
+    ],
+)
+def test_edited_weights(model, change, message: str) -> None:
+    rewrite(model, change)
+    with pytest.raises(FileError, match=message):
+        Transformer.load(model)
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -1])
+def test_truncated_weights(model, keep: int) -> None:
+    import hashlib
+
+    whole = (model / "model.safetensors").read_bytes()
+    (model / "model.safetensors").write_bytes(whole[:keep])
+    with pytest.raises(FileError, match="digest differs"):
+        Transformer.load(model)
+    edit(model, weights_sha256=hashlib.sha256(whole[:keep]).hexdigest())
+    with pytest.raises(FileError, match="not a whole safetensors file"):
+        Transformer.load(model)
+
+
+def test_a_header_that_lies(model) -> None:
+    import hashlib
+
+    data = struct.pack("<Q", 1 << 60) + b"{}"
+    (model / "model.safetensors").write_bytes(data)
+    edit(model, weights_sha256=hashlib.sha256(data).hexdigest())
+    with pytest.raises(FileError, match="not a whole safetensors file"):
+        Transformer.load(model)
+
+
+def test_missing_and_unreadable(model, tmp_path) -> None:
+    with pytest.raises(FileError, match="cannot read .*nowhere"):
+        Transformer.load(tmp_path / "nowhere")
+    (model / "config.json").write_text("{")
+    with pytest.raises(FileError, match="is not JSON"):
+        Transformer.load(model)
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file, not a folder")
+    with pytest.raises(FileError, match="cannot write"):
+        random_transformer(parse_format("fixed:4")).save(blocked)
+
+
+def test_a_failed_save_leaves_the_old_model(model, monkeypatch) -> None:
+    before = Transformer.load(model)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "replace", full)
+    with pytest.raises(FileError, match="No space left"):
+        random_transformer(parse_format("fixed:4"), 2).save(model)
+    monkeypatch.undo()
+    assert Transformer.load(model).same_as(before)
+    assert sorted(os.listdir(model)) == ["config.json", "model.safetensors"]

@@ -1,0 +1,32 @@
+"""What people see of a transformer."""
+
+from glyptic.exact import Sizes, random_transformer, show_trace
+from glyptic.numbers import Exact, Fixed, parse_format
+
+
+def test_describe() -> None:
+    text = random_transformer(Fixed(4), 1, Sizes(layers=3)).describe()
+    for words in ("fixed:4: 511 values, B = 255/16", "engine         fast", "6 coordinates: x0 x1", "multiply-adds a position"):
+        assert words in text
+    assert [line.split()[:3] for line in text.splitlines() if "%" in line] == [[str(l), "2", "8"] for l in range(3)]
+    assert "reference only: fixed:20 needs 60 bits" in random_transformer(parse_format("fixed:20"), 1).describe()
+    assert "rationals" in random_transformer(Exact(), 1, Sizes(layers=0, heads=0)).describe()
+    headless = random_transformer(Fixed(4), 1, Sizes(heads=0)).describe()
+    assert "a pair" not in headless and "no layers" not in headless
+    assert "no layers" in random_transformer(Fixed(4), 1, Sizes(layers=0)).describe()
+
+
+def test_cost_counts_what_is_not_zero() -> None:
+    dense = random_transformer(Fixed(4), 1, Sizes(layers=1, heads=1, density=1.1))
+    per_position = 6 * 3 * 4 + 2 * 6 * 8
+    zeros = sum(int((a == 0).sum()) for a in vars(dense.layers[0].heads[0]).values())
+    zeros += sum(int((a == 0).sum()) for a in (dense.layers[0].feed_forward.w1, dense.layers[0].feed_forward.w2))
+    assert f"cost: {per_position - zeros} multiply-adds a position, 6 a pair" in dense.describe()
+
+
+def test_trace_is_legible() -> None:
+    transformer = random_transformer(Fixed(2), 4, Sizes(layers=1))
+    text = show_trace(transformer.with_options(attention="leftmost").run("011", trace=True))
+    assert "layer.0.after_feed_forward\nposition" in text
+    assert "layer.0.head.1.weights\nquery \\ key" in text
+    assert "\n2 1" in text and "/" in text
