@@ -67,8 +67,8 @@ class SelfAttention(_Heads):
     def __init__(self, config: ModelConfig, layer: int) -> None:
         super().__init__(config)
         self.layer = layer
-        self.sizes = [self.heads * self.size, self.groups * self.size, self.groups * self.size]
-        self.qkv = Linear(config.width, sum(self.sizes), bias=config.attention_bias)
+        self.parts = [self.heads, self.groups, self.groups]  # heads of q, k, v
+        self.qkv = Linear(config.width, sum(self.parts) * self.size, bias=config.attention_bias)
         self.shaw = Shaw(config) if config.positions == "shaw" else None
         self.relative = TransformerXL(config) if config.positions == "transformer_xl" else None
 
@@ -77,10 +77,8 @@ class SelfAttention(_Heads):
         if context.packing is not None:
             qkv = context.packing.spread(qkv)
         B, T, _ = qkv.shape
-        q, k, v = qkv.split(self.sizes, dim=-1)
-        q = self.hook_q(q.view(B, T, self.heads, self.size))
-        k = self.hook_k(k.view(B, T, self.groups, self.size))
-        v = self.hook_v(v.view(B, T, self.groups, self.size)).transpose(1, 2)
+        q, k, v = qkv.view(B, T, -1, self.size).split(self.parts, dim=2)
+        q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v).transpose(1, 2)
         if context.rotation is not None:
             q, k = rotate(q, context.rotation), rotate(k, context.rotation)
         q, k = q.transpose(1, 2), k.transpose(1, 2)

@@ -27,7 +27,7 @@ class LayerNorm(nn.LayerNorm):
     """γ (x − mean) / √(variance + ε) + β over the features of each token."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+        return torch.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(nn.Module):

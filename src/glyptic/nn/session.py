@@ -6,6 +6,7 @@ CompiledSession   one step compiled by torch with constant shapes; several times
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -60,30 +61,41 @@ class Session:
 
 
 class CompiledSession(Session):
-    """A decoder whose single-token step is compiled, its weights frozen into it.
+    """A decoder whose single-token step is compiled, its weights frozen into it; every step attends to `capacity` keys.
 
-    The first step takes some ten seconds to compile. Changing the weights afterwards has no effect: make a new one.
+    The first step takes some twenty seconds to compile. Changing the weights afterwards has no effect: make a new one.
+    `mode`: `default`, or `max-autotune` to let torch measure several kernels for each product.
     """
 
     def __init__(self, model: Decoder, batch: int, capacity: int | None = None, mode: str = "default") -> None:
         super().__init__(model, batch, capacity, cache="fixed")
-        self.mode = mode
+        if mode not in ("default", "max-autotune"):
+            raise ModelError(f"mode={mode!r} is not one of default, max-autotune.")
+        self.mode, self.shape = mode, (batch, 1)
         self.compiled: Callable[[Tensor], Tensor] | None = None
 
+    @torch.inference_mode()
     def feed(self, tokens: Tensor, padding_mask: Tensor | None = None) -> Tensor:
-        if tokens.shape[1] > 1 or padding_mask is not None:
+        if tokens.shape != self.shape or tokens.dtype != torch.int64 or padding_mask is not None:
             return super().feed(tokens, padding_mask)
+        self.cache.check_room(1)
         if self.compiled is None:
             self.compiled = self._compile()
         return self.compiled(tokens)
 
     def _compile(self) -> Callable[[Tensor], Tensor]:
+        """The step as one C++ function. torch's guards, which cost as much as a layer, are left out: model and cache
+        belong to this session, and `feed` lets in one shape and dtype only."""
         model, cache = self.model, self.cache
 
         def step(tokens: Tensor) -> Tensor:
             return model.logits(model.hidden(tokens, cache=cache)[:, -1])
 
-        options: dict[str, Any] = {"freezing": True}
-        if self.mode == "max-autotune":
-            options |= {"max_autotune": True}
-        return torch.compile(step, fullgraph=True, options=options)
+        options: dict[str, Any] = {
+            "freezing": True,
+            "cpp_wrapper": True,
+            "max_autotune": self.mode == "max-autotune",
+            "guard_filter_fn": lambda guards: [False] * len(guards),
+        }
+        own = types.FunctionType(step.__code__.replace(), step.__globals__, "step", None, step.__closure__)
+        return torch.compile(own, fullgraph=True, options=options)  # its own code: torch keeps compiled steps by code

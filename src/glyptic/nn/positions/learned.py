@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glyptic.errors import InputError
@@ -22,4 +23,4 @@ class Learned(nn.Embedding):
                 f"a sequence of {end} tokens is longer than the learned table of context={self.num_embeddings}; "
                 "shorten it, or use positions that extrapolate (rotary, alibi, t5)."
             )
-        return self.weight[positions]
+        return F.embedding(positions, self.weight)
