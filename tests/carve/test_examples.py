@@ -120,6 +120,21 @@ def test_fused_products_make_no_difference() -> None:
         check(decider.with_options(products="fused"), predicate)
 
 
+@pytest.mark.parametrize("name", sorted(set(examples.EXAMPLES) - {"random"}))
+def test_frames_say_what_layers_preserve(name: str) -> None:
+    """One frame a layer: what it is said to preserve comes out bit for bit, and the rest it writes."""
+    decider = examples.by_name(name, Fixed(5))
+    assert [frame.first_layer for frame in decider.history] == list(range(len(decider.layers)))
+    texts = words("".join(decider.vocabulary), 6)[-40:]
+    trace = decider.run_batch(texts, trace=["embedding", "*.after_feed_forward"]).trace
+    streams = ["embedding", *(f"layer.{l}.after_feed_forward" for l in range(len(decider.layers)))]
+    for frame, before, after in zip(decider.history, streams[:-1], streams[1:], strict=True):
+        touched = {touch.action: touch.coordinates for touch in frame.touches}
+        assert sorted(touched["writes"] + touched["preserves"]) == sorted(decider.coordinates)
+        kept = [decider.coordinate(name) for name in touched["preserves"]]
+        assert all(np.array_equal(a[kept], b[kept]) for a, b in zip(trace[before], trace[after], strict=True))
+
+
 def test_mostly_zeros_and_named() -> None:
     for name in examples.EXAMPLES:
         if name != "random":

@@ -161,7 +161,7 @@ def needs(
         raise FormatError(
             f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format."
         )
-    whole = f"0, 1, …, {counts_to} are values"
+    whole = f"the whole numbers to {counts_to} are values"
     return (whole, EXP_VANISHES.statement) if looks_up else (whole,)
 
 
