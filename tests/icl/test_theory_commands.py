@@ -42,6 +42,14 @@ def test_command(name, tmp_path, capsys):
     assert column in rows[0]
 
 
+def test_a_start_above_the_threshold_warns_and_goes_on(tmp_path, capsys):
+    Flow(d=2, scale=2.0, full=False, out=tmp_path / "flow").main()
+    captured = capsys.readouterr()
+    assert "glyptic icl flow: σ = 2 is not below the theorem's threshold" in captured.err
+    assert "W^PV: p2" in captured.out
+    assert (tmp_path / "flow.svg").exists()
+
+
 @pytest.mark.parametrize("name", ["flow", "risk", "shift", "landscape"])
 def test_help_teaches(name, capsys):
     with pytest.raises(SystemExit):

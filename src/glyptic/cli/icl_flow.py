@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +42,10 @@ class Flow:
         eigenvalues = spectrum(self.spectrum, self.d)
         problem = Problem(eigenvalues, self.train_length, noise_variance=self.noise)
         scale = threshold(problem) / 2 if self.scale is None else self.scale
-        start = initial_blocks(problem, scale)
+        with warnings.catch_warnings(record=True) as caught:
+            start = initial_blocks(problem, scale)
+        for warning in caught:
+            print(f"glyptic icl flow: {warning.message}", file=sys.stderr)
         path = reduced_flow(problem, start)
         columns = studies.flow_columns(path, scale)
         print(figures.table(studies.flow_rows(path, columns, scale), digits=6))

@@ -30,9 +30,9 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
     left.set(title="Loss above its minimum", xlabel="time t of the flow", ylabel="L − L*")
     left.legend()
 
-    many = len(np.unique(eigenvalues))
-    few = np.unique(np.linspace(0, many - 1, min(6, many)).astype(int))
-    for colour, index in zip(SERIES, few, strict=False):
+    different = np.unique(eigenvalues, return_index=True)[1][::-1]  # one index for each eigenvalue, largest first
+    few = np.unique(np.linspace(0, len(different) - 1, min(6, len(different))).astype(int))
+    for colour, index in zip(SERIES, different[few], strict=False):
         label = f"λ = {eigenvalues[index]:.3g}"
         middle.semilogx(time, columns[f"learnt_{index + 1}"], color=colour, label=label)
     if "logistic" in columns:
