@@ -17,7 +17,7 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.icl.backends import scatter
-from glyptic.icl.measures import MEASURES
+from glyptic.icl.measures import MEASURES, VERSION
 from glyptic.icl.problem import ProblemError
 
 Row = dict[str, Any]
@@ -43,7 +43,7 @@ class Cell:
     @property
     def key(self) -> str:
         """A name that changes when anything in the cell does."""
-        text = json.dumps([self.measure, dict(self.parameters)], sort_keys=True)
+        text = json.dumps([VERSION, self.measure, dict(self.parameters)], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def rows(self) -> list[Row]:

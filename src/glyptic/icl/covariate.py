@@ -21,7 +21,6 @@ from glyptic.icl.random_covariance import RandomDiagonal
 from glyptic.icl.shifts import Shift, shifted_risk
 from glyptic.icl.tasks import Linear
 
-
 SLOPE = r"$s$ in $\hat y \approx s\,\langle w, x_q\rangle$"
 
 
@@ -41,7 +40,7 @@ def trained_map(d: int, N: int, random_covariance: bool, steps: int, seed: int) 
     from glyptic.icl.training import Plan, train
 
     learner = LinearAttention(initial_blocks(Problem.isotropic(d, N), scale=0.3))
-    plan = Plan(steps=steps, examples=N, rate=0.05, clip=1.0, seed=seed)
+    plan = Plan(steps=steps, examples=N, rate=0.02, batch=512, seed=seed)
     train(learner, Linear(d), plan, RANDOM_COVARIANCE if random_covariance else ORDINARY, progress=False)
     blocks = learner.blocks()
     return blocks.p2 * blocks.K
@@ -53,8 +52,9 @@ def exact_risk(P: Array, scale: float, test_length: float) -> float:
     return shifted_risk(P, Shift("scaled", scale**2 * eye, scale**2 * eye, eye), test_length)
 
 
-def sampled_answers(P: Array, scale: float, test_length: int, prompts: int = 4000) -> tuple[Array, Array]:
-    """ŷ and ⟨w, x_q⟩ on sampled prompts with M examples."""
+def sampled_answers(P: Array, scale: float, test_length: int) -> tuple[Array, Array]:
+    """ŷ and ⟨w, x_q⟩ on sampled prompts with M examples, on fewer if they are long: they scatter less."""
+    prompts = max(1000, 100_000 // test_length)
     rng = np.random.default_rng(test_length)
     drawn = sample(Linear(len(P)), rng, prompts, test_length, scaled_inputs(scale))
     b = np.einsum("bnd,bn->bd", drawn.context_x, drawn.context_y) / test_length
@@ -83,8 +83,9 @@ def draw_risk(axes: Any, P: Array, scales: Sequence[float], lengths: Sequence[in
             rows.append({"panel": "risk", "scale": scale, "N": None, "M": M, "exact": exact, "sampled": risk})
     axes.set(xlabel="examples at test, M", ylabel=r"risk $/\ E\langle w, x_q\rangle^2$")
     plots.log_axis(axes, "x", lengths[::2])
+    axes.set(yscale="log", ylim=(0.01, 150))
     plots.log_axis(axes, "y")
-    plots.finish(axes, "only the training covariance is learned from")
+    plots.finish(axes, "only the training covariance is learned from", ncols=3, loc="upper center")
     return rows
 
 

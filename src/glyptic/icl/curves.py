@@ -113,7 +113,8 @@ def draw_comparison(
         axes.plot(counts, one.mean[seen] / scale, label=one.name, **style)
         low, high = one.low[seen] / scale, one.high[seen] / scale
         axes.fill_between(counts, low, high, color=style["color"], alpha=0.15, linewidth=0)
-    wrong = "share of wrong signs" if task == "classification" else r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")
+    squared = r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")
+    wrong = "share of wrong signs" if task == "classification" else squared
     title = f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}")
     axes.set(xlabel="in-context examples", ylabel=wrong)
     top = max(float(np.nanmax(one.mean[:1])) for one in curves) / scale

@@ -20,7 +20,7 @@ from glyptic.icl.learners import DeepLinearAttention, Learner, LinearAttention, 
 from glyptic.icl.loss import loss
 from glyptic.icl.optimum import minimum_loss
 from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.prompts import Prompts, anisotropic, sample
+from glyptic.icl.prompts import anisotropic, sample
 from glyptic.icl.reduced import reduced_flow
 from glyptic.icl.tasks import Linear
 from glyptic.icl.theorem import initial_blocks
@@ -107,7 +107,7 @@ def summary(run: Run, history: Sequence[Row]) -> list[dict[str, Any]]:
     """The last risk beside the exact minimum of linear attention and the risk of Bayes-optimal ridge."""
     linear = 2.0 * minimum_loss(run.problem)
     law = anisotropic(spectrum(run.spectrum, run.d))
-    test: Prompts = sample(Linear(run.d, run.noise), np.random.default_rng([run.seed, 5]), 2000, run.N, law)
+    test = sample(Linear(run.d, run.noise), np.random.default_rng([run.seed, 5]), 2000, run.N, law)
     error = ridge_answers(test, run.noise, [run.N])[:, 0] - test.target[:, -1]
     ridge = float(np.mean(error**2).round(12))  # without noise it is 0 up to rounding
     last = history[-1]["risk"]
@@ -131,8 +131,10 @@ def draw(axes: Any, run: Run, history: Sequence[Row]) -> list[dict[str, Any]]:
     risk = [row["risk"] for row in history]
     name = {"sgd": "SGD", "adam": "Adam"}[run.optimizer]
     axes.plot(x, risk, color=figures.COLOURS["measured"], linewidth=1.3, label=f"{run.learner}, {name}")
-    minimum = 2.0 * minimum_loss(run.problem)
+    minimum, ridge = (row["risk"] for row in summary(run, history)[1:])
     axes.axhline(minimum, color=figures.COLOURS["muted"], linestyle="--", label="minimum of linear attention, exact")
+    if ridge > 0 and run.learner == "decoder":
+        axes.axhline(ridge, color=figures.COLOURS["good"], linestyle="--", label="ridge, Bayes-optimal")
     axes.set(ylabel=plots.RISK, xlabel="time = rate × steps" if follows_flow else "steps")
     plots.log_axis(axes, "y")
     where = f"d = {run.d}, N = {run.N}, Λ {run.spectrum}, s = {run.noise:g}"

@@ -44,11 +44,11 @@ def covariate_shift(steps: int = 1500, d: int = 5, N: int = 40) -> Headline:
         data += covariate.draw_random(axes[2], d, {n: maps[True, n] for n in random}, lengths[-1])
         return figure, data
 
-    note = f"Scaled down: d = {d} (paper: 20), N = {N}; trained by {steps} steps of Adam, not to the limit."
+    note = f"Scaled down: d = {d}, N = {N}; trained by {steps} steps of Adam, not to the limit."
     return Headline("Covariate shift (Zhang, Frei, Bartlett 2024)", note, (*random.values(), fixed), draw)
 
 
-def depth_and_descent(steps: int = 800, d: int = 5) -> Headline:
+def depth_and_descent(steps: int = 1500, d: int = 5) -> Headline:
     """Ahn et al. 2023, von Oswald et al. 2023: L layers of linear attention are L steps of gradient descent."""
     cells = [
         Cell.of("depth", d=d, N=N, layers=layers, sparse=True, steps=steps, seed=0)
@@ -62,11 +62,11 @@ def depth_and_descent(steps: int = 800, d: int = 5) -> Headline:
         descent.draw(axes, rows, d)
         return figure, list(rows)
 
-    note = f"Scaled down: {steps} steps of Adam with batch 256; 20,000 test prompts. d = {d}, as in Ahn et al."
+    note = f"Scaled down: {steps} steps of Adam of 256 prompts. d = {d} and N = 20 are those of Ahn et al."
     return Headline("Depth is gradient descent (Ahn et al., von Oswald et al. 2023)", note, tuple(cells), draw)
 
 
-def baselines_of_garg(steps: int = 2500, d: int = 5, examples: int = 20) -> Headline:
+def baselines_of_garg(steps: int = 1500, d: int = 5, examples: int = 15) -> Headline:
     """Garg et al. 2022: a decoder against the learner that suits each task."""
     tasks = ("noisy", "sparse", "tree", "relu")
     cells = tuple(Cell.of("comparison", task=task, d=d, examples=examples, steps=steps, seed=0) for task in tasks)
@@ -85,7 +85,7 @@ def baselines_of_garg(steps: int = 2500, d: int = 5, examples: int = 20) -> Head
     return Headline("In-context learning against the right learner (Garg et al. 2022)", note, cells, draw)
 
 
-def task_diversity(steps: int = 2000, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
+def task_diversity(steps: int = 1500, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
     """Raventós et al. 2023: from memorising the training tasks to ridge regression."""
     cells = tuple(
         Cell.of("diversity", d=d, tasks=tasks, noise=noise, examples=examples, steps=steps, seed=0)

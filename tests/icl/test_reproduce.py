@@ -1,0 +1,60 @@
+"""The headline figures, with everything as small as it goes; `glyptic icl reproduce` makes them for real."""
+
+import csv
+
+import pytest
+
+from glyptic.icl import reproduce
+from glyptic.icl.cells import Cell
+from glyptic.icl.problem import ProblemError
+from glyptic.icl.reproduce import HEADLINES, Headline, render
+
+
+def small(headline: Headline, **changes) -> Headline:
+    """The same headline with cheaper cells; its drawing is the real one."""
+    cells = []
+    for cell in headline.cells:
+        parameters = {**dict(cell.parameters), **{k: v for k, v in changes.items() if k in dict(cell.parameters)}}
+        cells.append(Cell.of(cell.measure, **parameters))
+    return Headline(headline.title, headline.scaled_down, tuple(cells), headline.draw)
+
+
+def test_covariate_and_depth(tmp_path):
+    headlines = {
+        "covariate": small(reproduce.covariate_shift(d=2, N=10), steps=5),
+        "depth": small(reproduce.depth_and_descent(d=2), steps=3),
+    }
+    paths = render(headlines, tmp_path, "sequential", 1, progress=False)
+    names = {f"{name}.{kind}" for name in headlines for kind in ("svg", "png", "csv")}
+    assert {path.name for path in paths} == names
+    rows = list(csv.DictReader((tmp_path / "depth.csv").open()))
+    assert len(rows) == 15
+    assert all(float(row["risk"]) > 0 for row in rows)
+
+
+def test_baselines_and_diversity(tmp_path, monkeypatch):
+    from glyptic.icl import comparison
+
+    quick = {"prompts": 8, "slow_prompts": 2, "every": 3}
+    real = comparison.Comparison
+    monkeypatch.setattr(comparison, "Comparison", lambda **settings: real(**{**settings, **quick}))
+    headlines = {
+        "baselines": small(reproduce.baselines_of_garg(d=2, examples=6), steps=2),
+        "diversity": small(reproduce.task_diversity(d=2, examples=3), steps=2),
+    }
+    paths = render(headlines, tmp_path, "sequential", 1, progress=False)
+    assert len(paths) == 6
+    rows = list(csv.DictReader((tmp_path / "baselines.csv").open()))
+    assert {row["task"] for row in rows} == {"noisy", "sparse", "tree", "relu"}
+    assert {"decoder, trained", "CART", "net trained by Adam"} <= {row["learner"] for row in rows}
+    assert [int(row["tasks"]) for row in csv.DictReader((tmp_path / "diversity.csv").open())] == [1, 4, 16, 64, 256, 1024]
+
+
+def test_every_headline_says_what_was_scaled_down():
+    for make in HEADLINES.values():
+        assert make().scaled_down.startswith("Scaled down: ")
+
+
+def test_bad_input_is_one_sentence(tmp_path):
+    with pytest.raises(ProblemError, match="no headline 'gpt'; there are covariate, depth, baselines, diversity"):
+        reproduce.reproduce(tmp_path, ["gpt"])
