@@ -49,6 +49,20 @@ def test_stop_tokens_end_rows_and_then_the_batch(name: str, tmp_path: Path) -> N
     assert ours_stopped.shape[1] < free.shape[1]
 
 
+@pytest.mark.parametrize("name", ["t5", "marian"])
+def test_greedy_translation_of_a_padded_source(name: str, tmp_path: Path) -> None:
+    theirs, ours = pair(name, tmp_path, **({"num_decoder_layers": 2} if name == "t5" else {}))
+    tokens, mask = (t.flip(1) for t in nn.pad_left(PROMPTS))
+    start = theirs.config.decoder_start_token_id
+    expected = theirs.generate(
+        tokens, attention_mask=mask.long(), max_new_tokens=9, do_sample=False, num_beams=1, eos_token_id=None
+    )
+    found = nn.generate(ours, [[start]] * 3, max_new_tokens=9, source=tokens, source_mask=mask)
+    assert torch.equal(found, expected)
+    with pytest.raises(InputError, match="generates from source="):
+        nn.generate(ours, [[start]], max_new_tokens=1)
+
+
 @pytest.mark.parametrize("penalty", [0.0, 0.7, 1.0, 2.0])
 @pytest.mark.parametrize("beams", [1, 2, 4])
 @pytest.mark.parametrize("name", [*oracles.DECODERS, "t5", "marian"])

@@ -1,0 +1,120 @@
+"""The cost table against torch's own counters: parameters on the meta device, FlopCounterMode, saved-tensor hooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from glyptic import nn
+from glyptic.errors import InputError
+from glyptic.nn.cost import cost
+
+SMALL = {"layers": 2, "width": 32, "heads": 4, "vocabulary": 50, "context": 24}
+CONFIGS: dict[str, nn.ModelConfig] = {
+    "decoder": nn.ModelConfig(kind="decoder", **SMALL),
+    "reference": nn.ModelConfig(kind="decoder", **SMALL, backend="reference"),
+    "blocked": nn.ModelConfig(kind="decoder", **SMALL | {"context": 200}, backend="blocked"),
+    "grouped, gated, rotary": nn.preset("llama", **SMALL, key_value_heads=2, feed_forward_width=40),
+    "wide heads": nn.ModelConfig(kind="decoder", **SMALL, head_width=12, positions="alibi"),
+    "shaw": nn.ModelConfig(kind="decoder", **SMALL, positions="shaw", relative_distance=6, backend="reference"),
+    "transformer_xl": nn.preset("transformer_xl", **SMALL | {"context": 24}, head_width=6, feed_forward_width=40),
+    "transformer_xl, short": nn.preset("transformer_xl", **SMALL, head_width=30, feed_forward_width=40),
+    "bert": nn.preset("bert", **SMALL),
+    "t5": nn.preset("t5", **SMALL, head_width=8, feed_forward_width=48),
+    "vaswani": nn.preset("vaswani", **SMALL, feed_forward_width=64, dropout=0.0),
+    "gpt_neox": nn.preset("gpt_neox", **SMALL, rotary_fraction=0.5),
+    "vit": nn.preset("vit", layers=2, width=32, heads=4, image_size=16, patch_size=4, classes=7),
+    "hidden states": nn.ModelConfig(kind="encoder", **SMALL | {"vocabulary": None}, head="none", norm="none"),
+}
+
+
+def run(model: Any, batch: int, length: int, source: int) -> torch.Tensor:
+    config = model.config
+    if config.kind == "vit":
+        return model(torch.randn(batch, config.channels, config.image_size, config.image_size))
+    if config.vocabulary is None:
+        return model(vectors=torch.randn(batch, length, config.width))
+    tokens = torch.randint(config.vocabulary, (batch, length))
+    if config.kind == "encoder_decoder":
+        return model(torch.randint(config.vocabulary, (batch, source)), tokens)
+    return model(tokens)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_flops_and_parameters_agree_with_torch(name: str) -> None:
+    config = CONFIGS[name]
+    length = 150 if name == "blocked" else 19
+    model = nn.build(config, seed=0).eval()
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        run(model, 3, length, 11)
+    ours = cost(model, batch=3, length=length, source_length=11)
+    assert ours.flops == counter.get_total_flops()
+    assert ours.parameters == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "llama", "gpt_neox", "vit", "transformer_xl", "vaswani_big"])
+def test_parameters_of_public_sizes(name: str) -> None:
+    config = nn.preset(name)
+    with torch.device("meta"):
+        model = nn.build(config)
+    assert cost(config).parameters == sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("backend", ["sdpa", "blocked"])
+def test_backward_takes_twice_the_flops(backend: str) -> None:
+    config = nn.ModelConfig(kind="decoder", **SMALL, backend=backend, feed_forward="relu")
+    model = nn.build(config, seed=0)
+    with FlopCounterMode(display=False) as counter:
+        run(model, 2, 16, 0).sum().backward()
+    exact = 3 * cost(config, batch=2, length=16).flops
+    # torch's fused kernel computes the scores once more on its way back
+    assert exact <= counter.get_total_flops() <= 1.1 * exact
+
+
+@pytest.mark.parametrize("feed_forward", ["relu", "gelu", "swiglu"])
+@pytest.mark.parametrize("groups", [4, 2])
+def test_memory_of_training_agrees_with_what_autograd_keeps(feed_forward: str, groups: int) -> None:
+    config = nn.ModelConfig(kind="decoder", **SMALL, feed_forward=feed_forward, key_value_heads=groups, head="none")
+    model = nn.build(config, seed=0)
+    weights = {p.untyped_storage().data_ptr() for p in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if tensor.is_floating_point() and storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = storage.nbytes() // 4
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = model(torch.randint(50, (2, 16)))
+    assert out.requires_grad
+    assert sum(kept.values()) == pytest.approx(cost(config, batch=2, length=16).kept, rel=0.02)
+
+
+def test_cache_is_what_the_cache_holds() -> None:
+    config = CONFIGS["grouped, gated, rotary"]
+    cache = nn.build(config, seed=0).new_cache(batch=3, capacity=17)
+    held = sum(tensor.numel() for tensor in (*cache.keys, *cache.values))
+    assert cost(config, batch=3, length=17).cache == held
+
+
+def test_crossover_is_where_attention_equals_the_feed_forward() -> None:
+    config = nn.ModelConfig(kind="decoder", **SMALL)
+    at = cost(config, length=int(cost(config).crossover))
+    assert at.crossover == 4 * config.width
+    assert at.share("attention") == at.share("feed-forward")
+
+
+def test_the_table_names_every_part_and_its_total() -> None:
+    text = str(cost(nn.preset("gpt2"), length=1024))
+    assert "attention N²D" in text
+    assert "124,439,808" in text
+    assert "overtakes the feed-forward's ND² at length 3,072" in text
+
+
+def test_bad_lengths_get_a_sentence() -> None:
+    with pytest.raises(InputError, match="length=0"):
+        cost(nn.preset("gpt2"), length=0)
