@@ -11,8 +11,9 @@ class Landscape:
     """Which minima does the loss of linear attention have, and how often does gradient flow miss the global one?
 
     The convergence theorem starts with two blocks of the weights at zero. From generic starts many flows (a fifth to
-    three quarters, by --scale and --spectrum) end in a minimum that is not global. The command finds critical points, classifies them by their exact Hessians, and
-    follows flows from Gaussian starts. d is at most 5 here; d = 2 takes seconds, d = 3 a minute.
+    three quarters, by --scale and --spectrum) end in a minimum that is not global. The command finds critical points,
+    classifies them by their exact Hessians, and follows flows from Gaussian starts. d is at most 5 here; d = 2 takes
+    seconds, d = 3 a minute.
     Example: glyptic icl landscape --spectrum 1,0.9 --starts 1000
     """
 
