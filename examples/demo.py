@@ -1,0 +1,120 @@
+"""`make demo`: the main job, end to end, printed.
+
+A decider is run in its own arithmetic, normalized three ways and combined with another; each step is proved over every input
+up to a length; one of the notes' constructions fails, with its counterexample; then the same idea, a transformer as a value,
+on PyTorch and in the theory of in-context learning.
+"""
+
+from __future__ import annotations
+
+import time
+
+from glyptic import Fixed, Transformer, carve, prove
+from glyptic.errors import GlypticError
+from glyptic.exact import show_number
+from glyptic.exact.report import table
+
+LENGTH = 10
+
+
+def odd_without_101(text: str) -> bool:
+    """What the combined decider of part 3 should say YES to."""
+    return text.count("1") % 2 == 1 and "101" not in text
+
+
+def title(text: str) -> None:
+    print(f"\n── {text} {'─' * max(0, 96 - len(text))}\n")
+
+
+def run_a_decider() -> None:
+    title("1. A transformer in finite precision: parity, in F(8), every operation rounded")
+    parity = carve.examples.by_name(f"parity:{LENGTH}", Fixed(8))
+    print(parity.describe())
+    run = parity.run("0110100", trace="*.after_feed_forward")
+    last = list(run.residual.values())[-1][-1]
+    shown = {name: show_number(value, parity.format) for name, value in last.items() if value}
+    print(f"\n0110100 → {run.answer};  the last residual, where it is not 0: {shown}")
+
+
+def normalize() -> None:
+    title(f"2. Its three normalizations agree with it on every input up to length {LENGTH}")
+    parity = carve.examples.by_name(f"parity:{LENGTH}", Fixed(8))
+    rows = []
+    for name in ("zero_one", "infinity", "plus_minus"):
+        normal = getattr(carve.normalize, name)(parity)
+        ends = [
+            "(" + ", ".join(show_number(x, normal.format) for x in normal.run(text).logits) + ")" for text in ("0110", "0111")
+        ]
+        verdict = prove.equivalent(parity, normal, max_length=LENGTH)
+        proved = f"{type(verdict).__name__}, {verdict.inputs:,} inputs" if verdict else str(verdict)
+        rows.append((name, f"+{len(normal.layers) - len(parity.layers)}", *ends, proved))
+    print(table(["kind", "layers", "0110", "0111", "the same answers as parity?"], rows, "lrlll"))
+
+
+def combine() -> None:
+    title("3. Closure: odd parity and not containing 101, one transformer from two")
+    odd = carve.examples.by_name(f"parity:{LENGTH}", Fixed(8))
+    contains = carve.examples.by_name(f"contains:101,{LENGTH}", Fixed(8))
+    both = odd & ~contains
+    print(f"{both!r}\n\n{prove.language(both, odd_without_101, max_length=LENGTH)}")
+    print(f"\nand the same claim of parity alone:\n{prove.language(odd, odd_without_101, max_length=LENGTH)}")
+
+
+def the_notes() -> None:
+    title("4. A construction as printed in the notes, and as it works: h_2 ← M h_1, M exchanges two coordinates")
+    source = Transformer.of(Fixed(4), "ab", ["x", "y"], [[1, 0], [2, 3]], [[1, 0], [0, 1]], ["X", "Y"], max_length=4)
+    exchange = [[0, 1], [1, 0]]
+    printed = carve.notes.linear(source, exchange, 1, 2)
+    try:
+        printed.run("aba")
+    except GlypticError as error:
+        print(f"as printed, on aba: {type(error).__name__}: {error}")
+    works = carve.linear.between(source, exchange, 1, 2)
+    last = list(works.run("aba", trace="*.after_feed_forward").residual.values())[-1]
+    print(f"the one that works: h_1 = (2, 3) and h_2 = ({last[2]['x']}, {last[2]['y']})\n\n{works.frame()}")
+
+
+def lemmas() -> None:
+    title("5. Lemmas for all values of a format, by two solvers; and one that rounding breaks")
+    x, y = prove.variables("x y")
+    print(prove.check(prove.Claim(prove.Values("x"), ((x + prove.B) + prove.B) - prove.B == 0), format=Fixed(8), method="smt"))
+    print(prove.check(prove.Claim(prove.Values("x y"), y + (x - y) == x, name="overwriting by t − h"), format=Fixed(8)))
+
+
+def on_pytorch() -> None:
+    title("6. The architecture on PyTorch: the parallel pass and the cached steps are one function")
+    import torch
+
+    from glyptic import nn
+
+    torch.set_num_threads(1)
+    tokens = torch.randint(0, 97, (2, 24), generator=torch.Generator().manual_seed(0))
+    rows = []
+    for name in ("gpt2", "llama", "gpt_neox", "transformer_xl"):
+        config = nn.preset(name, layers=2, width=64, heads=4, vocabulary=97, context=64, feed_forward_width=128, key_value_heads=None)
+        model = nn.build(config, seed=0).double().eval()
+        with torch.no_grad():
+            whole, cache = model(tokens), model.new_cache(2, 24)
+            steps = torch.cat([model(tokens[:, t : t + 1], cache=cache) for t in range(24)], dim=1)
+        rows.append((name, config.positions, f"{(whole - steps).abs().max():.0e}"))
+    print(table(["decoder", "positions", "largest difference, float64"], rows, "llr"))
+
+
+def in_context() -> None:
+    title("7. In-context learning: gradient flow reaches the closed-form minimum")
+    from glyptic import icl
+
+    problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)
+    path = icl.reduced_flow(problem, icl.initial_blocks(problem, scale=0.1))
+    print(f"L* = {icl.minimum_loss(problem):.12f} in closed form; the flow ends {path.excess()[-1]:.1e} above it")
+
+
+def main() -> None:
+    start = time.perf_counter()
+    for step in (run_a_decider, normalize, combine, the_notes, lemmas, on_pytorch, in_context):
+        step()
+    print(f"\n{time.perf_counter() - start:.0f} seconds. Next: README.md, `glyptic --help`, docs/.")
+
+
+if __name__ == "__main__":
+    main()
