@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -23,6 +24,7 @@ from glyptic.prove.settings import arithmetic_for
 from glyptic.prove.units import Job, Tally, Unit, count_values, merged, plan, size_of, smaller, work
 
 _TIMES_A_WORKER_MAY_DIE = 5
+_ALONE_SECONDS = 3.0  # of work in this process before others are started, which takes them longer than that to be of use
 _SEARCHED_WHOLE = 1 << 26  # values beyond which one counterexample is enough, and is then made smaller
 
 
@@ -68,23 +70,28 @@ def _finish(job: Job, units: list[Unit], journal: Journal, means: Means) -> None
     first_is_enough = not isinstance(job.claim.subject, Inputs) and total > _SEARCHED_WHOLE and not job.count_all
     with tqdm(total=total, initial=done, unit=" inputs", unit_scale=True, delay=1, leave=False, disable=not means.progress) as bar:
 
-        def left() -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
+        def left(until: float = inf) -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
             for number, unit in enumerate(units):
-                late = job.deadline is not None and time.time() > job.deadline
+                late = time.time() > min(until, job.deadline or inf)
                 if late or (first_is_enough and best is not None):
                     return
                 if number not in journal.done:
                     yield number, job, unit, best
 
+        def take(results: Iterator[tuple[int, Tally | None]]) -> None:
+            nonlocal best
+            for number, tally in results:
+                if tally is not None and journal.enter(number, tally):
+                    bar.update(size_of(job.claim, units[number]))
+                    best = smaller(job.claim, best, tally.example)
+
+        if means.backend == "loky":
+            take(stream(_numbered_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
         for deaths in range(_TIMES_A_WORKER_MAY_DIE + 1):
-            missing = len(units) - len(journal.done)
-            backend = means.backend if missing > 1 else "sequential"
-            try:
-                for number, tally in stream(_numbered_work, left(), backend, workers):
-                    if tally is not None and journal.enter(number, tally):
-                        bar.update(size_of(job.claim, units[number]))
-                        best = smaller(job.claim, best, tally.example)
+            if not any(left()):
                 return
+            try:
+                take(stream(_numbered_work, left(), means.backend, workers))
             except WorkerLost:
                 journal.write()
                 if deaths == _TIMES_A_WORKER_MAY_DIE:

@@ -1,0 +1,99 @@
+"""Claims as values: how they read, what they refuse, and that they survive JSON."""
+
+import json
+
+import pytest
+from tests.prove.examples import broken, doubled, identity
+
+from glyptic import prove
+from glyptic.errors import FormatError
+from glyptic.exact.random import random_transformer
+from glyptic.numbers import Fixed
+from glyptic.prove import (
+    LEAST,
+    B,
+    Claim,
+    ClaimError,
+    Values,
+    accepted,
+    after,
+    answer,
+    at,
+    before,
+    block,
+    defined,
+    exp,
+    inputs,
+    logit,
+    relu,
+    token,
+    tomita,
+    variables,
+)
+from glyptic.prove.portable import claim_from_json, claim_to_json, digest
+
+x, y = variables("x y")
+
+
+def test_claims_read_as_the_notes_write():
+    claim = Claim(Values("x y"), ~(x == y) >> (x - y != 0), requires=(x > 0) & (y > 0), name="differences")
+    assert str(claim) == "differences: for all x, y, if x > 0 ∧ y > 0: ¬x = y ⇒ [x − y] ≠ 0"
+    assert str(-B) == "−B"
+    assert str((1 - x) * 2 / x) == "[[[1 − x]·2] / x]"
+    assert str(answer("a") != "TIE") == "answer(a) ≠ TIE"
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Claim(Values("x"), y == 0), "no variable 'y'; its variables: x"),
+        (lambda: Claim(block(doubled(Fixed(3))), after("z") == 0), "no coordinate 'z'; there are x, y"),
+        (lambda: Claim(block(doubled(Fixed(3))), after("y", 4) == 0), "position 4 is not among the block's 0 to 0"),
+        (lambda: Claim(block(doubled(Fixed(3))), after("y", of="b") == 0), "no transformer 'b'"),
+        (lambda: Claim(block(doubled(Fixed(3))), x == 0), "no variable 'x'"),
+        (lambda: Claim(block(doubled(Fixed(3)), free=["w"]), after("y") == 0), "no coordinate 'w'"),
+        (lambda: Claim(block(doubled(Fixed(3)), free=[]), after("y") == 0), "nothing is free"),
+        (lambda: Claim(Values("x"), answer() == "YES"), "needs a transformer"),
+        (lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), at("layer.7.after", "x") == 0), "no stage 'layer.7.after'"),
+        (lambda: Claim(inputs(doubled(Fixed(3)), max_length=3), token(2) == "1"), "position 2 does not exist .* min_length=3"),
+        (lambda: Claim(inputs(doubled(Fixed(3)), max_length=99), answer() == "NO"), "has 16 positions; .* need 99"),
+        (lambda: Claim(inputs(doubled(Fixed(3)), doubled(Fixed(4)), max_length=2), answer("a") == "NO"), "different formats"),
+        (lambda: prove.language(identity(Fixed(3), ("A", "B")), tomita(1), 2), "never answers 'YES'"),
+        (lambda: prove.check(Claim(Values("x"), x == x)), "format that is not said"),
+        (lambda: bool(x < y), "not a bool"),
+        (lambda: x + "infinity", "'infinity' is not a value"),
+    ],
+)
+def test_a_claim_on_what_does_not_exist_is_one_sentence(make, sentence):
+    with pytest.raises(ClaimError, match=sentence) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_constant_that_the_format_does_not_have_is_refused():
+    with pytest.raises(FormatError, match="a constant of the claim.*1/16 is not a value of fixed:3"):
+        prove.check(Claim(Values("x"), x * 0.0625 == 0), Fixed(3))
+
+
+def all_kinds_of_claims():
+    T, U = random_transformer(Fixed(4), 1), random_transformer(Fixed(4), 2)
+    yield Claim(Values("x y", Fixed(3)), (x + y) * 0.5 / 2 >= exp(-B) - relu(x), requires=(x < LEAST) | (y != 1))
+    yield Claim(block(T, U, free=[("x0", 1)], positions=2, fixed={("x1", 0): "-B"}), after("x2", 1, "a") == before("x2", 1, "b"))
+    ensures = (answer() == "YES") >> (accepted(tomita(3)) & defined() & (at("embedding", "x0", 0) > logit("NO")))
+    yield Claim(inputs(T, max_length=4, min_length=2, steps=1), ensures, token(-1) == "1", "a claim")
+
+
+@pytest.mark.parametrize("claim", all_kinds_of_claims(), ids=["values", "block", "inputs"])
+def test_claims_survive_json(claim):
+    again = claim_from_json(json.loads(json.dumps(claim_to_json(claim))))
+    assert str(again) == str(claim)
+    assert digest(again) == digest(claim)
+    assert type(prove.check(again, method="enumerate", progress=False)) is type(
+        prove.check(claim, method="enumerate", progress=False)
+    )
+
+
+def test_the_digest_sees_every_weight():
+    T = random_transformer(Fixed(4), 1)
+    claims = [Claim(inputs(each, max_length=3), answer() == "YES") for each in (T, broken(T, "layers.1.feed_forward.w2"))]
+    assert digest(claims[0]) != digest(claims[1])
