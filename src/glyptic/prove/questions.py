@@ -18,11 +18,12 @@ from glyptic.exact.transformer import TIE, Transformer
 from glyptic.numbers import Format
 from glyptic.prove import bits
 from glyptic.prove import expressions as e
+from glyptic.prove.attention_terms import Terms
 from glyptic.prove.bits import FALSE, TRUE, Bits
 from glyptic.prove.claims import Block, Claim, Values
 from glyptic.prove.evaluation import truth
 from glyptic.prove.settings import free_names, residual_codes
-from glyptic.prove.terms import Inexpressible, Number, Scalar, Terms
+from glyptic.prove.terms import Inexpressible, Number, Scalar
 
 Word = Mapping[str, Bits]  # each word with the condition under which it is the one
 
@@ -54,7 +55,7 @@ def pose(claim: Claim, format: Format) -> Question:
     good = bits.both(truth(claim.ensures, setting), bits.opposite(setting.undefined))
     if not claim.speaks_of_undefined:
         good = bits.both(good, bits.opposite(undefined))
-    return Question(names, terms.circuits.width, tuple(terms.side_conditions), given, good, bool(terms.enclosed))
+    return Question(names, terms.circuits.width, tuple(terms.domain), given, good, bool(terms.enclosed))
 
 
 @dataclass
