@@ -41,6 +41,7 @@ def feed_forward(
     >>> ff.w1.tolist(), ff.b1.tolist(), ff.w2.tolist()
     ([[4, 0], [-4, 0]], [0, 4], [[0, 0], [15, -15]])
     """
+    units = list(units) or [Unit({}, {})]  # a bias alone: engines want a hidden unit, so one that does nothing
     w1 = rows(format, coordinates, [unit.reads for unit in units], "w1")
     b1 = np.array([_code(unit.bias, format, "b1") for unit in units], np.int64)
     w2 = rows(format, coordinates, [unit.writes for unit in units], "w2").T.copy()

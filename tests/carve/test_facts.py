@@ -1,0 +1,103 @@
+"""Each fact against its own statement, over all values (or pairs) of small formats."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from glyptic.carve import FactError, facts, zero
+from glyptic.carve.amplify import plan
+from glyptic.exact import random_transformer
+from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Ieee, Q
+from glyptic.numbers.exponential import exp_rounded
+from tests.carve.support import FORMATS, NORMAL
+
+SMALL = [
+    *(f for f in FORMATS if f.size < 130),
+    *(f.with_ties(t) for f in (Fixed(1), Float(1, 1), Float(2, 1), Ieee(2, 1), NORMAL) for t in ("zero", "even")),  # type: ignore[arg-type]
+    *(f.with_ties(t) for f in (Q(2, 2), Q(0, 3), Q(3, 0)) for t in ("zero", "even")),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("format", SMALL, ids=str)
+def test_facts_are_what_enumeration_says(format: Format) -> None:
+    values = set(format.values())
+    B = format.max
+    for fact, holds in {
+        facts.ONE: 1 in values,
+        facts.SYMMETRIC: all(-x in values for x in values),
+        facts.SATURATES: all(format.round(format.round(x + B) + B) == B for x in values),
+        facts.SUBNORMAL: all(format.round(x - y) != 0 for x, y in product(values, values) if x != y),
+        facts.EXP_VANISHES: exp_rounded(-B, format) == 0,
+    }.items():
+        broken = fact.broken(format)
+        assert (broken is None) == holds, fact.name
+        assert broken is None or broken.value in values
+
+
+@pytest.mark.parametrize("format", SMALL, ids=str)
+def test_the_number_of_products_is_that_of_the_slowest_value(format: Format) -> None:
+    def steps(x: Fraction) -> int | None:
+        for count in range(20):
+            if x == format.max:
+                return count
+            x = format.round(x * format.max)
+        return None
+
+    counts = [steps(x) for x in format.values() if x > 0]
+    slowest = None if None in counts else max(counts)  # type: ignore[type-var]
+    assert facts.products_to_top(format) == slowest
+    assert (facts.PRODUCTS.broken(format) is None) == (slowest is not None)
+
+
+def test_the_table_of_the_notes() -> None:
+    assert [facts.products_to_top(Fixed(s)) for s in (1, 2, 3, 8)] == [None, 2, 2, 2]
+    assert [facts.products_to_top(Float(e, s)) for e, s in ((1, 1), (1, 2), (2, 2), (3, 2), (5, 8))] == [None, 3, 3, 3, 3]
+    assert [bool(facts.decides("1", "B").broken(f)) for f in (Fixed(1), Float(1, 1), Float(2, 1), Fixed(2))] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("products", ["rounded", "fused"])
+@pytest.mark.parametrize("format", [f for f in SMALL if not f.twos_complement] + [NAMED["fp16"], NAMED["bf16"]], ids=str)
+def test_the_plan_takes_every_positive_value_to_the_top(format: Format, products: str) -> None:
+    found = plan(format, products)
+    assert found is not None
+
+    def add(total: Fraction, unit: Fraction) -> Fraction:
+        term = unit * format.max
+        return format.round(total + (term if products == "fused" else format.round(term)))
+
+    def sums(x: Fraction, copies: int, start: Fraction) -> Fraction:
+        for _ in range(copies):
+            start = add(start, format.round(x * format.max))
+        return start
+
+    some = [x for x in format.values() if x > 0] if format.size < 600 else [format.value(c) for c in (1, 2, 3, 999, 20000)]
+    for x in some:
+        for copies in found.early:
+            x = format.round(x + sums(x, copies, Fraction(0)))
+        assert sums(x, found.copies, Fraction(0)) == format.max
+        assert sums(x, found.swing, -format.max) == format.max
+        assert format.round(x * format.max) >= found.threshold > 0
+
+
+def test_a_construction_is_refused_where_its_fact_fails_and_names_the_value() -> None:
+    T = random_transformer(Q(3, 2))
+    with pytest.raises(FactError, match=r"zero.at rests on .−x is a value.*-8 is a value and 8 is not.*force=True"):
+        zero.at(T, 1)
+    with pytest.raises(FactError) as caught:
+        zero.by_saturation(T, 1)
+    assert caught.value.value == -8
+    assert len(zero.at(T, 1, force=True).layers) == len(T.layers) + 1
+
+
+def test_exact_rationals_break_what_needs_a_largest_value() -> None:
+    assert facts.SATURATES.broken(Exact()) is not None
+    assert facts.EXP_VANISHES.broken(Exact()) is not None
+    assert facts.SUBNORMAL.broken(Exact()) is None
+
+
+def test_scores_divided_by_a_root_need_a_smaller_exp() -> None:
+    assert facts.EXP_VANISHES.broken(Fixed(2)) is None
+    broken = facts.scaled_exp_vanishes(16).broken(Fixed(2))
+    assert broken is not None
+    assert broken.value == Fraction(-7, 4)  # 16 is 15/4 in this format, and [√(15/4)] = 2
