@@ -6,8 +6,9 @@ multi_head.py   self- and cross-attention                        masks.py       
 positions/      seven kinds and none                             norms.py        six kinds and none
 feed_forward.py block.py  stack.py  embeddings.py  models.py     from parts to encoder, decoder, both, ViT
 cache.py        static, ring, fixed                              generate.py     sampling.py, beam.py, session.py
-    hooks.py        activations by name, ablation, patching          lecture.py      attention as the lectures build it
-    checkpoints.py  folders of config.json and safetensors           families/       the public ones, one file each
+hooks.py        activations by name, ablation, patching          lecture.py      attention as the lectures build it
+checkpoints.py  folders of config.json and safetensors           families/       the public ones, one file each
+cost.py         parameters, FLOPs and memory as a table          linear.py       products, half precision included
 """
 
 from glyptic.nn.attention import attention
@@ -15,6 +16,7 @@ from glyptic.nn.beam import Hypothesis, beam_search
 from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.checkpoints import load, save
 from glyptic.nn.config import ModelConfig, RotaryScaling
+from glyptic.nn.cost import Cost, cost
 from glyptic.nn.generate import generate, pad_left, stream
 from glyptic.nn.hooks import Record, ablate, edited, hook_names, patch, record
 from glyptic.nn.models import Decoder, Encoder, EncoderDecoder, Model, ViT, build, with_backend
@@ -26,6 +28,7 @@ from glyptic.nn.session import CompiledSession, Session
 __all__ = [
     "Cache",
     "CompiledSession",
+    "Cost",
     "Decoder",
     "Encoder",
     "EncoderDecoder",
@@ -45,6 +48,7 @@ __all__ = [
     "attention",
     "beam_search",
     "build",
+    "cost",
     "edited",
     "generate",
     "hook_names",

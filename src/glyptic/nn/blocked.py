@@ -33,7 +33,7 @@ def blocked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, caus
     return _BlockedAttention.apply(*flat, mask, causal, scale).view(B, H, T, v.shape[-1])
 
 
-def _blocks(queries: int, keys: int, causal: bool) -> list[tuple[int, int, int]]:
+def blocks(queries: int, keys: int, causal: bool) -> list[tuple[int, int, int]]:
     """(first query, end of queries, end of keys) of each block; queries are the last ones."""
     if not causal:
         return [(0, queries, keys)]
@@ -64,7 +64,7 @@ class _BlockedAttention(torch.autograd.Function):
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor:
         out = q.new_empty(q.shape[0], q.shape[1], v.shape[2])
         saved = []
-        for start, end, seen in _blocks(q.shape[1], k.shape[1], causal):
+        for start, end, seen in blocks(q.shape[1], k.shape[1], causal):
             part = None if mask is None else mask[:, start:end, :seen]
             weights = _weights(q[:, start:end], k[:, :seen], part, causal, scale)
             out[:, start:end] = torch.bmm(weights, v[:, :seen])
@@ -77,7 +77,7 @@ class _BlockedAttention(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         q, k, v, *saved = ctx.saved_tensors
         dq, dk, dv = torch.empty_like(q), torch.zeros_like(k), torch.zeros_like(v)
-        for weights, (start, end, seen) in zip(saved, _blocks(q.shape[1], k.shape[1], ctx.causal), strict=True):
+        for weights, (start, end, seen) in zip(saved, blocks(q.shape[1], k.shape[1], ctx.causal), strict=True):
             g = grad[:, start:end]
             dv[:, :seen].baddbmm_(weights.transpose(1, 2), g)
             dweights = torch.bmm(g, v[:, :seen].transpose(1, 2))
