@@ -34,7 +34,7 @@ def test_compare_every_task_and_shift_prints_a_table(tmp_path, capsys):
         call(Compare, f"--task {task} --d 3 --examples 4 --prompts 5 --baselines ols knn", tmp_path / task)
     for shift in ("skew", "orthogonal-query", "overlapping-query", "noise:2"):
         call(Compare, f"--shift {shift} --d 3 --examples 4 --prompts 5 --baselines ols", tmp_path / "shift")
-    assert capsys.readouterr().out.count("least squares") == 10
+    assert capsys.readouterr().out.count("least squares ") == 10
 
 
 def test_sweep(tmp_path, capsys):

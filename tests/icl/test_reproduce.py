@@ -14,6 +14,8 @@ def small(headline: Headline, **changes) -> Headline:
     """The same headline with cheaper cells; its drawing is the real one."""
     cells = []
     for cell in headline.cells:
+        if dict(cell.parameters).get("layers", 1) > 2:
+            continue
         parameters = {**dict(cell.parameters), **{k: v for k, v in changes.items() if k in dict(cell.parameters)}}
         cells.append(Cell.of(cell.measure, **parameters))
     return Headline(headline.title, headline.scaled_down, tuple(cells), headline.draw)
@@ -28,7 +30,7 @@ def test_covariate_and_depth(tmp_path):
     names = {f"{name}.{kind}" for name in headlines for kind in ("svg", "png", "csv")}
     assert {path.name for path in paths} == names
     rows = list(csv.DictReader((tmp_path / "depth.csv").open()))
-    assert len(rows) == 15
+    assert len(rows) == 8
     assert all(float(row["risk"]) > 0 for row in rows)
 
 
@@ -47,7 +49,8 @@ def test_baselines_and_diversity(tmp_path, monkeypatch):
     rows = list(csv.DictReader((tmp_path / "baselines.csv").open()))
     assert {row["task"] for row in rows} == {"noisy", "sparse", "tree", "relu"}
     assert {"decoder, trained", "CART", "net trained by Adam"} <= {row["learner"] for row in rows}
-    assert [int(row["tasks"]) for row in csv.DictReader((tmp_path / "diversity.csv").open())] == [1, 4, 16, 64, 256, 1024]
+    tasks = [int(row["tasks"]) for row in csv.DictReader((tmp_path / "diversity.csv").open())]
+    assert tasks == [1, 4, 16, 64, 256, 1024]
 
 
 def test_every_headline_says_what_was_scaled_down():

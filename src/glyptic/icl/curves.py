@@ -97,7 +97,8 @@ def table_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     rows = []
     for one in curves:
         errors = dict(zip(one.counts, one.mean, strict=True))
-        rows.append({"learner": one.name, **{str(k): float(errors[k]) for k in shown}})
+        cells = {str(k): float(errors[k]) if np.isfinite(errors[k]) else None for k in shown}
+        rows.append({"learner": one.name, **cells})
     return rows
 
 
@@ -117,8 +118,8 @@ def draw_comparison(
     wrong = "share of wrong signs" if task == "classification" else squared
     title = f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}")
     axes.set(xlabel="in-context examples", ylabel=wrong)
-    top = max(float(np.nanmax(one.mean[:1])) for one in curves) / scale
-    axes.set_ylim(0, 1.35 * top)
+    first = [one.mean[np.isfinite(one.mean)][0] for one in curves if np.isfinite(one.mean).any()]
+    axes.set_ylim(0, 1.35 * max(first) / scale)  # knowing nothing, with room above it; worse than that is cut off
     plots.finish(axes, title, legend)
 
 
