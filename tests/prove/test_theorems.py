@@ -28,7 +28,7 @@ PARTS = [
     "layers.0.heads.0.query",
     "layers.1.heads.0.key",
     "layers.2.heads.0.value",
-    "layers.0.heads.0.output",
+    "layers.1.heads.0.output",
     "layers.1.feed_forward.w1",
     "layers.2.feed_forward.w2",
     "output",

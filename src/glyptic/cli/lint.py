@@ -24,7 +24,7 @@ class Lint:
 
     def main(self) -> int:
         from glyptic.cli.models import open_model
-        from glyptic.prove.lint import lint
+        from glyptic.prove.linting import lint
 
         warnings = lint(open_model(self.model, self.format), self.runs)
         for warning in warnings:

@@ -104,7 +104,7 @@ class Prove:
         return 0 if verdict else 1
 
     def _sweep(self) -> int:
-        from glyptic.prove.sweep import sweep
+        from glyptic.prove.sweeps import sweep
 
         means = self._means() | {"workers": self.workers}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}

@@ -2,19 +2,19 @@
 
     expressions, claims   what is claimed, written in Python; `evaluation` gives it a value over any arithmetic
     answers               Proved, Refuted, Vacuous, Unknown
-    check, theorems       deciding a claim; the common ones by name
+    checking, theorems    deciding a claim; the common ones by name
     trie, settings        all inputs, prefixes shared; what names stand for
     units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
     languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
     minimise              counterexamples made small, run in exact fractions
     certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
-    precision, sweep      the least precision of a construction; a claim over many formats; `figures` draws them
-    lint                  warnings about a transformer
+    precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
+    linting               warnings about a transformer
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.certificates import load_certificate, recheck, save_certificate
-from glyptic.prove.check import check
+from glyptic.prove.checking import check
 from glyptic.prove.claims import Block, Claim, Inputs, Values, block, inputs
 from glyptic.prove.expressions import (
     LEAST,
@@ -36,8 +36,8 @@ from glyptic.prove.expressions import (
     variables,
 )
 from glyptic.prove.languages import Automaton, regular, tomita
-from glyptic.prove.lint import lint
+from glyptic.prove.linting import lint
 from glyptic.prove.precision import LeastPrecision, least_precision
 from glyptic.prove.recognisers import recogniser
-from glyptic.prove.sweep import Sweep, sweep
+from glyptic.prove.sweeps import Sweep, sweep
 from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention

@@ -18,7 +18,7 @@ from glyptic.errors import FileError
 from glyptic.exact.files import write_whole
 from glyptic.numbers import encode
 from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
-from glyptic.prove.check import check
+from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.minimise import fails, input_fails
 from glyptic.prove.portable import claim_from_json, claim_to_json, digest
@@ -27,7 +27,7 @@ KIND, VERSION = "glyptic.prove.certificate", 1
 
 
 def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdict) -> None:
-    """Write a certificate; the claim must be in its format already (see `check.in_format`)."""
+    """Write a certificate; the claim must be in its format already (see `checking.in_format`)."""
     content = {
         "kind": KIND,
         "version": VERSION,

@@ -10,7 +10,7 @@ from glyptic.errors import FileError, MissingExtra
 
 if TYPE_CHECKING:
     from glyptic.prove.precision import LeastPrecision
-    from glyptic.prove.sweep import Sweep
+    from glyptic.prove.sweeps import Sweep
 
 _COLOURS = {"Proved": "#2a9d5c", "Refuted": "#c8443c", "Vacuous": "#c9a227", "Unknown": "#9a9a9a"}
 

@@ -18,7 +18,7 @@ from glyptic.exact import Transformer
 from glyptic.exact.report import table
 from glyptic.numbers import Float, Format
 from glyptic.prove.answers import Refuted, Unknown
-from glyptic.prove.check import check
+from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.languages import Automaton
 from glyptic.prove.theorems import recognition
@@ -104,10 +104,11 @@ def _need(build: Build, length: int, e: int, largest: int, settings: dict[str, A
     sizes = (0, 0, 0)
     for s in range(1, largest + 1):
         try:
-            claim = _claim(build(Float(e, s), length), length, settings)
+            made = build(Float(e, s), length)
         except GlypticError as error:
             wrong = str(error).partition(";")[0]
             continue
+        claim = _claim(made, length, settings)
         sizes = _sizes(claim, length)
         verdict = check(claim, **settings["means"])
         if verdict:

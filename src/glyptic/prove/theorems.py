@@ -7,7 +7,7 @@ from typing import Any
 
 from glyptic.exact import Transformer
 from glyptic.prove.answers import Verdict
-from glyptic.prove.check import check
+from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim, inputs
 from glyptic.prove.expressions import ClaimError, Condition, Defined, accepted, answer, holds
 from glyptic.prove.languages import Automaton

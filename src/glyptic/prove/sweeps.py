@@ -31,7 +31,7 @@ from glyptic.exact.report import table
 from glyptic.numbers import AnyFormat
 from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
 from glyptic.prove.backends import WorkerLost, stream
-from glyptic.prove.check import check
+from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim
 from glyptic.prove.grids import format_grid
 
