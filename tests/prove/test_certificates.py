@@ -1,0 +1,129 @@
+"""Certificates: written, read, checked again, and not believed when touched."""
+
+import json
+
+import pytest
+from tests.prove.examples import broken
+
+from glyptic.errors import FileError
+from glyptic.numbers import Fixed
+from glyptic.prove import (
+    B,
+    Claim,
+    Values,
+    check,
+    holds,
+    inputs,
+    load_certificate,
+    recheck,
+    recogniser,
+    save_certificate,
+    tomita,
+    variables,
+)
+from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, verdict_from_json, verdict_to_json
+from glyptic.prove.expressions import answer
+from glyptic.prove.theorems import equivalence, recognition
+
+QUIET = {"progress": False, "workers": 1}
+(x,) = variables("x")
+
+
+def claims():
+    T = recogniser(tomita(2), Fixed(2), 6)
+    yield "a language", recognition(T, tomita(2), 6), Proved
+    yield "a broken one", equivalence(T, broken(T, "layers.1.feed_forward.w1"), 6), Refuted
+    yield "values", Claim(Values("x", Fixed(4)), x + B + B - B == 0), Proved
+    yield "false values", Claim(Values("x", Fixed(1)), x * B * B == B, requires=x > 0), Refuted
+    yield "nothing", Claim(Values("x", Fixed(2)), x == 0, requires=x < x), Vacuous
+
+
+@pytest.mark.parametrize(("claim", "kind"), [each[1:] for each in claims()], ids=[each[0] for each in claims()])
+def test_written_read_and_confirmed(tmp_path, claim, kind):
+    path, verdict = tmp_path / "certificate.json", check(claim, **QUIET)
+    assert isinstance(verdict, kind)
+    assert verdict_from_json(json.loads(json.dumps(verdict_to_json(verdict)))) == verdict
+    save_certificate(path, claim, verdict)
+    read_claim, read_verdict = load_certificate(path)
+    assert (str(read_claim), read_verdict) == (str(claim), verdict)
+    again = recheck(path, **QUIET)
+    assert again.agrees
+    assert str(again).splitlines()[-1].startswith("confirmed")
+
+
+def edited(path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def test_every_assumption_is_named(tmp_path):
+    T = recogniser(tomita(2), Fixed(2), 4)
+    claim = Claim(inputs(T, max_length=4), answer().among("YES", "NO"), requires=holds(lambda text: True, "anything"))
+    verdict = check(claim, **QUIET)
+    said = " ".join(verdict.assumptions)
+    for part in ("ties to the smaller", "kernels", "attention softmax", "exp", "predicate anything"):
+        assert part in said
+    path = tmp_path / "certificate.json"
+    save_certificate(path, claim, verdict)
+    with pytest.raises(FileError, match="rests on the Python predicate 'anything'"):
+        recheck(path)
+
+
+def test_a_touched_certificate_is_not_believed(tmp_path):
+    T = recogniser(tomita(2), Fixed(2), 6)
+    claim = recognition(T, tomita(2), 6)
+    path = tmp_path / "certificate.json"
+    save_certificate(path, claim, check(claim, **QUIET))
+
+    def change_a_weight(content):
+        content["claim"]["subject"]["transformers"][""]["arrays"]["output"]["codes"][0] = 1
+
+    edited(path, change_a_weight)
+    with pytest.raises(FileError, match="the file was edited"):
+        recheck(path)
+
+    wrong = equivalence(T, broken(T, "layers.1.feed_forward.w1"), 6)
+    save_certificate(path, wrong, check(wrong, **QUIET))
+    edited(path, lambda content: content["verdict"]["counterexample"].update(input=["1"]))
+    assert not recheck(path).agrees
+    edited(path, lambda content: content["verdict"]["counterexample"].update(input=["7"]))
+    with pytest.raises(FileError, match="not an input"):
+        recheck(path)
+
+
+def test_a_forged_proof_is_found_out(tmp_path):
+    T = recogniser(tomita(2), Fixed(2), 6)
+    false = recognition(broken(T, "output"), tomita(2), 6)
+    honest = check(recognition(T, tomita(2), 6), **QUIET)
+    path = tmp_path / "certificate.json"
+    save_certificate(path, false, Proved(str(false), "enumeration", honest.over, honest.inputs, honest.satisfying))
+    again = recheck(path, **QUIET)
+    assert not again.agrees
+    assert "NOT CONFIRMED: Refuted" in str(again)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("{", "not JSON"),
+        ("[]", "not a certificate"),
+        ('{"kind": "glyptic.prove.certificate", "version": 9}', "version 9"),
+        ('{"kind": "glyptic.prove.certificate", "version": 1}', "no claim"),
+        ('{"kind": "glyptic.prove.certificate", "version": 1, "claim": {}, "verdict": {}}', "the claim is damaged"),
+    ],
+)
+def test_what_is_not_a_certificate_is_one_sentence(tmp_path, content, sentence):
+    path = tmp_path / "certificate.json"
+    path.write_text(content)
+    with pytest.raises(FileError, match=sentence):
+        recheck(path)
+    with pytest.raises(FileError, match="cannot read"):
+        recheck(tmp_path / "none.json")
+
+
+def test_an_open_claim_stays_open(tmp_path):
+    claim = Claim(Values("x", Fixed(2)), x == x)
+    path = tmp_path / "certificate.json"
+    save_certificate(path, claim, Unknown(str(claim), "smt", "x", "the time limit"))
+    assert "nothing to confirm" in recheck(path).found

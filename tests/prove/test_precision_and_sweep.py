@@ -1,0 +1,120 @@
+"""Least precision and sweeps against what is known by other means."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from tests.prove.examples import averaging_majority, last_token
+
+from glyptic.errors import FileError, FormatError, InputError
+from glyptic.numbers import Fixed
+from glyptic.prove import B, Claim, Values, inputs, least_precision, recogniser, sweep, tomita, variables
+from glyptic.prove.expressions import answer, token
+from glyptic.prove.grids import format_grid
+
+QUIET = {"progress": False, "workers": 1}
+(x,) = variables("x")
+
+
+def more_ones(text):
+    return 2 * text.count("1") > len(text)
+
+
+def averaged(text, format):
+    """The averaging majority computed by hand: the weight [1/n], n itself saturating, and the running sum."""
+    count = Fraction(0)
+    for _ in text:
+        count = format.round(count + 1)
+    total = Fraction(0)
+    for symbol in text:
+        total = format.round(total + format.round(format.round(1 / count) * (1 if symbol == "1" else -1)))
+    return total > 0
+
+
+def test_least_precision_of_averaging_is_what_a_hand_computation_finds():
+    found = least_precision(averaging_majority, 9, of=more_ones, lengths=[1, 3, 5, 7, 9], largest=4, **QUIET)
+    for n in (1, 3, 5, 7, 9):
+        texts = ["".join(t) for t in product("01", repeat=n)]
+        right = [s for s in range(1, 5) if all(averaged(t, Fixed(s)) == more_ones(t) for t in texts)]
+        assert found.s(n) == right[0]
+    assert found.s(5) == 1 < found.s(7)
+
+
+def test_the_table_has_steps_and_width_beside_it(tmp_path):
+    def repeats(format, n):
+        subject = inputs(last_token(format, 2 * n), max_length=n, min_length=n, steps=lambda n: n)
+        return Claim(subject, answer() == token(-1))
+
+    found = least_precision(repeats, 3, exponents=(0, 2), **QUIET)
+    assert [need.steps for need in found.needs if need.e == 0] == [1, 2, 3]
+    table = str(found)
+    assert "s, fixed" in table
+    assert "s, e = 2" in table
+    assert "T(n)" in table
+    grown = least_precision(lambda F, n: recogniser(tomita(2), F, n), 5, of=tomita(2), name="automaton", **QUIET)
+    widths = [need.width for need in grown.needs]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1]
+    for name in ("s.svg", "s.png"):
+        grown.figure(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 2000
+    with pytest.raises(FileError, match="svg, .png or .pdf"):
+        grown.figure(tmp_path / "s.what")
+
+
+def test_precision_that_is_never_enough_and_questions_that_are_none():
+    never = least_precision(averaging_majority, 3, of=lambda text: text[0] == "1", lengths=[3], largest=2, **QUIET)
+    assert never.s(3) is None
+    assert "> 2" in str(never)
+    with pytest.raises(InputError, match="say of="):
+        least_precision(averaging_majority, 3, **QUIET)
+    with pytest.raises(InputError, match="lengths must lie between 1 and 3"):
+        least_precision(averaging_majority, 3, of=more_ones, lengths=[4], **QUIET)
+
+
+AMPLIFIED = Claim(Values("x"), x * B * B == B, requires=x > 0, name="two products amplify")
+
+
+def test_a_sweep_is_the_notes_table(tmp_path):
+    """'x·∞·∞ = ∞': true in fixed F(s) from s = 2, false in every float F(e, s) with e ≥ 1, and in F(1)."""
+    found = sweep(AMPLIFIED, "fixed:1..6 float:1..3,1..3 q:3,3", **QUIET)
+    assert found.holds_in == tuple(f"fixed:{s}" for s in range(2, 7)) + tuple(f for f in found.holds_in if f.startswith("q"))
+    assert "Refuted" in str(found)
+    found.figure(tmp_path / "sweep.svg")
+    picture = (tmp_path / "sweep.svg").read_text()
+    assert picture.startswith("<?xml")
+    assert len(found.verdicts) == 16
+
+
+def test_a_sweep_goes_on_where_it_was(tmp_path, monkeypatch):
+    kept = tmp_path / "sweep.json"
+    sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET)
+
+    def refuse(*_, **__):
+        raise AssertionError("it was checked again")
+
+    monkeypatch.setattr("glyptic.prove.sweeps.check", refuse)
+    assert len(sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET).verdicts) == 3
+    with pytest.raises(FileError, match="not a file of the sweep"):
+        sweep(AMPLIFIED, "fixed:1..3", kept=kept, name="another", **QUIET)
+    kept.write_text("x")
+    with pytest.raises(FileError, match="cannot be read as a sweep"):
+        sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET)
+
+
+def test_a_construction_that_refuses_a_format_is_in_the_table():
+    def build(format):
+        if format.size < 10:
+            raise FormatError("too small")
+        return AMPLIFIED
+
+    found = sweep(build, "fixed:1..2", **QUIET)
+    assert [type(v).__name__ for v in found.verdicts.values()] == ["Unknown", "Proved"]
+
+
+def test_grids():
+    assert len(format_grid("fixed:2..16")) == 15
+    assert [str(f) for f in format_grid("float:1..2,3..4/even")] == [f"float:{e},{s}/even" for e in (1, 2) for s in (3, 4)]
+    for text in ("", "fixed:5..2", "fixed:x"):
+        with pytest.raises(FormatError):
+            format_grid(text)
