@@ -26,7 +26,7 @@ test-all: $(STAMP) ## the slow ones too
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 coverage: $(STAMP) ## lines of the exact core that the tests run
-	NUMBA_DISABLE_JIT=0 $(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term-missing tests/numbers tests/exact
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term-missing --cov-fail-under=95 tests/numbers tests/exact
 
 lint: $(STAMP)   ## ruff and mypy
 	$(BIN)/ruff check .

@@ -34,7 +34,7 @@ def save(transformer: Transformer, folder: str | os.PathLike[str]) -> None:
     """Write a transformer to a folder, which is made if needed."""
     target = Path(folder)
     dtype = _narrowest(transformer.format)
-    tensors = {name: np.ascontiguousarray(array.astype(dtype)) for name, array, _ in parts(transformer)}
+    tensors = {name: np.array(array, dtype, order="C") for name, array, _ in parts(transformer)}
     data = format_tensors(tensors)
     config = {
         "kind": KIND,

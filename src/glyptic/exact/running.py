@@ -30,7 +30,7 @@ from glyptic.numbers.hosts import refusal
 Engine = Literal["auto", "fast", "reference"]
 UNDEFINED = -2  # in place of an answer's number
 TIED = -1
-_CHUNK_BYTES = 1 << 22  # of the largest array in a chunk of the batch
+_CHUNK_BYTES = 1 << 20  # of the largest array in a chunk of the batch: what stays in a second-level cache
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def run_batch(
 
 
 def chunk_size(transformer: Transformer, length: int) -> int:
-    """How many inputs of a length go through at once, so that no array outgrows a few megabytes."""
+    """How many inputs of a length go through at once, so that no array outgrows a megabyte."""
     widths = [transformer.width, length]
     for layer in transformer.layers:
         widths += [len(head.query) for head in layer.heads] + [len(head.value) for head in layer.heads]

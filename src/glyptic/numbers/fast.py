@@ -65,6 +65,9 @@ class Fast:
     # Elementwise -------------------------------------------------------------------------------------------------------
 
     def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if x.ndim == 3 and y.shape == (x.shape[0], 1, 1):
+            flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
+            return kernels.add_rows(flat, y[:, 0, 0].copy(), self.host.rule).reshape(x.shape)
         return kernels.add_arrays(*_spread(x, y), self.host.rule)
 
     def subtract(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -257,6 +257,17 @@ def add_arrays(x, y, rule):
 
 
 @compiled
+def add_rows(x, y, rule):
+    """[x + y] with one y for each row of a contiguous matrix: how biases are added."""
+    out = np.empty_like(x)
+    for i in range(x.shape[0]):
+        row, result, bias = x[i], out[i], y[i]
+        for j in range(row.size):
+            result[j] = summed(row[j] + bias, rule)
+    return out
+
+
+@compiled
 def multiply_arrays(x, y, rule):
     """[x · y]; in fixed point one factor comes as a number, the other in units."""
     out = np.empty_like(x)

@@ -27,7 +27,7 @@ def sparse_product(starts, columns, weights, x, rule, look):
         largest = _largest(x, first, last) if look else np.full(x.shape[0], highest(rule))
         for i in range(rows):
             terms = slice(starts[i], starts[i + 1])
-            _add_row(columns[terms], weights[terms], x[:, first:last], largest, y[i, first:last], rule)
+            _add_row(columns[terms], weights[terms], x, first, largest, y[i, first:last], rule)
     return y
 
 
@@ -44,8 +44,8 @@ def _largest(x, first, last):
 
 
 @compiled
-def _add_row(columns, weights, x, largest, y, rule):
-    """y += Σ w·x over one row's terms, in a block of columns; `bound` is a bound on |y| so far."""
+def _add_row(columns, weights, x, first, largest, y, rule):
+    """y += Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
     top, bound = np.float64(highest(rule)), 0.0
     count = columns.size
     at = 0
@@ -55,23 +55,25 @@ def _add_row(columns, weights, x, largest, y, rule):
             product = abs(weights[k]) * largest[columns[k]] * 1.01 + 1.0  # 1.01 pays for rounding, here and there
             growth, most = growth + product, max(most, product)
         if bound + growth < top:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, y, Unbounded(rule))
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
         elif most < top:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, y, SumsBounded(rule))
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, SumsBounded(rule))
         else:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, y, rule)
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, rule)
         bound = min(bound + growth, top)
         at += 4
     for rest in range(at, count):
-        w, row = weights[rest], x[columns[rest]]
+        w, row = weights[rest], x[columns[rest], first : first + y.size]
         for j in range(y.size):
             y[j] = accumulated(y[j], w, row[j], rule)
 
 
 @compiled
-def _add_four(columns, weights, x, y, rule):
+def _add_four(columns, weights, x, first, y, rule):
+    last = first + y.size
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    x0, x1, x2, x3 = x[columns[0]], x[columns[1]], x[columns[2]], x[columns[3]]
+    x0, x1 = x[columns[0], first:last], x[columns[1], first:last]  # contiguous, which the compiler must see
+    x2, x3 = x[columns[2], first:last], x[columns[3], first:last]
     for j in range(y.size):
         total = accumulated(y[j], w0, x0[j], rule)
         total = accumulated(total, w1, x1[j], rule)
