@@ -1,0 +1,80 @@
+"""Processes and clusters, for real: results, and a worker killed half-way. What takes long is marked slow."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from glyptic.errors import InputError
+from glyptic.prove.backends import stream
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
+
+
+def test_what_is_not_a_backend_is_refused():
+    with pytest.raises(InputError, match="no backend 'slurm'; there are loky, ray, dask, sequential"):
+        next(stream(pow, [(2, 3)], "slurm"))
+    with pytest.raises(InputError, match="0 workers"):
+        next(stream(pow, [(2, 3)], "loky", 0))
+
+
+def test_arguments_are_taken_as_results_come():
+    taken = []
+
+    def arguments():
+        for n in range(5):
+            taken.append(n)
+            yield (n, 2)
+
+    results = stream(pow, arguments(), "sequential")
+    assert next(results) == 0
+    assert taken == [0]
+    assert list(results) == [1, 4, 9, 16]
+
+
+def test_two_processes_give_all_results():
+    assert sorted(stream(pow, ((n, 2) for n in range(9)), "loky", 2)) == [n * n for n in range(9)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "ray", "dask"])
+def test_a_worker_killed_half_way_loses_nothing_and_nothing_counts_twice(backend, tmp_path):
+    command = [sys.executable, str(HERE / "deaths.py"), backend, str(tmp_path)]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    result = json.loads(done.stdout.strip().splitlines()[-1])
+    assert result["killed"] == 1
+    assert (result["answer"], result["inputs"]) == ("Proved", 2**15 - 2)
+
+
+@pytest.mark.slow
+def test_a_command_interrupted_goes_on_from_its_journal(tmp_path):
+    """SIGINT to the whole command, then the same command again."""
+    journal = tmp_path / "journal.json"
+    script = (
+        "import sys; from glyptic.prove import units, enumeration; units.INPUTS_IN_UNIT = 256; "
+        "from glyptic import cli; cli.COMMANDS['prove'] = ('glyptic.cli.prove:Prove', ''); sys.exit(cli.main(sys.argv[1:]))"
+    )
+    words = ["prove", "palindromes:16", "--decisive", "--engine", "fast", "--workers", "1", "--journal", str(journal)]
+    command = [sys.executable, "-c", script, *words]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(1200):
+        time.sleep(0.05)
+        if journal.exists() and len(json.loads(journal.read_text())["done"]) >= 3:
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    kept = json.loads(journal.read_text())["done"]
+    assert 3 <= len(kept) < 513
+    again = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
+    assert again.returncode == 0, again.stderr[-2000:]
+    assert "131,070 inputs run" in again.stdout
+    assert not journal.exists()

@@ -1,0 +1,108 @@
+"""`glyptic prove`, `precision`, `lint`: what they print, their exit status, and bad input in one sentence."""
+
+import importlib
+import json
+
+import pytest
+import tyro
+from tests.prove.examples import broken
+
+from glyptic.errors import GlypticError
+from glyptic.numbers import Fixed
+from glyptic.prove import recogniser, tomita
+
+
+def run(command, *words):
+    """A command as the shell would start it; its exit status."""
+    module = importlib.import_module(f"glyptic.cli.{command}")
+    chosen = getattr(module, command.capitalize())
+    return tyro.cli(chosen, args=[str(word) for word in words]).main() or 0
+
+
+@pytest.fixture
+def model(tmp_path):
+    recogniser(tomita(4), Fixed(2), 8).save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_languages(model, capsys):
+    assert run("prove", model, "--tomita", 4, "--workers", 1) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Proved: language")
+    assert "510 inputs run" in out
+    assert "assuming that" in out
+    assert run("prove", model, "--language", "(1|01|001)*(0|00)?", "--max-length", 5) == 0
+    assert run("prove", model, "--tomita", 1) == 1
+    assert "smallest counterexample: input '0'" in capsys.readouterr().out
+
+
+def test_the_other_questions(model, tmp_path, capsys):
+    broken(recogniser(tomita(4), Fixed(2), 8), "output").save(tmp_path / "broken")
+    assert run("prove", model, model) == 0
+    assert run("prove", model, tmp_path / "broken") == 1
+    assert run("prove", model, "--decisive", "--format", "float:2,2") == 0
+    assert run("prove", model, "--never-zero-attention") == 0
+    out = capsys.readouterr().out
+    assert "float:2,2" in out
+    assert "Refuted: equivalent" in out
+
+
+def test_certificates_are_written_and_rechecked(model, tmp_path, capsys):
+    path = tmp_path / "certificate.json"
+    assert run("prove", model, "--tomita", 4, "--certificate", path) == 0
+    assert run("prove", "--recheck", path) == 0
+    out = capsys.readouterr().out
+    assert "confirmed: Proved" in out
+    content = json.loads(path.read_text())
+    content["verdict"]["satisfying"] = 3
+    path.write_text(json.dumps(content))
+    assert run("prove", "--recheck", path) == 1
+    assert "NOT CONFIRMED" in capsys.readouterr().out
+
+
+def test_many_formats(model, tmp_path, capsys):
+    figure = tmp_path / "sweep.svg"
+    words = ("--formats", "fixed:1..2 float:1,2", "--figure", figure, "--workers", 1, "--max-length", 5)
+    assert run("prove", model, "--tomita", 4, *words) in (0, 1)
+    out = capsys.readouterr().out
+    assert "fixed:2" in out
+    assert "float:1,2" in out
+    assert figure.exists()
+
+
+def test_precision(tmp_path, capsys):
+    figure = tmp_path / "precision.png"
+    assert run("precision", "automaton", "--tomita", 2, "--max-length", 3, "--figure", figure, "--workers", 1) == 0
+    assert "automaton: least precision" in capsys.readouterr().out
+    assert figure.exists()
+    assert run("precision", "majority", "--max-length", 3, "--exponents", 0, 1, "--workers", 1) == 0
+    assert "s, e = 1" in capsys.readouterr().out
+
+
+def test_lint(model, capsys):
+    assert run("lint", model, "--runs", 30) == 1
+    assert "flag left over: coordinate stay0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "sentence"),
+    [
+        ("prove", ["parity:4"], "0 questions are asked of parity:4; ask one"),
+        ("prove", ["parity:4", "--decisive", "--tomita", "3"], "2 questions"),
+        ("prove", ["--decisive"], "no model"),
+        ("prove", ["nowhere", "--decisive"], "neither a folder"),
+        ("prove", ["parity:4", "--tomita", "9"], "there is no 9"),
+        ("prove", ["parity:4", "--decisive", "--steps", "soon"], "steps 'soon'"),
+        ("prove", ["parity:4", "--decisive", "--max-length", "99"], "99"),
+        ("prove", ["parity:4", "--language", "(0"], "is not closed"),
+        ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
+        ("prove", ["--recheck", "nowhere.json"], "cannot read the certificate"),
+        ("precision", ["automaton"], "needs a language"),
+        ("precision", ["majority", "--tomita", "1", "--language", "0"], "name one"),
+        ("lint", ["nowhere"], "neither a folder"),
+    ],
+)
+def test_bad_input_is_one_sentence(command, words, sentence):
+    with pytest.raises(GlypticError, match=sentence) as caught:
+        run(command, *words)
+    assert "\n" not in str(caught.value)
