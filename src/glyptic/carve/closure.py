@@ -109,7 +109,7 @@ def decision_list(
     for number, if_yes, outcome in reversed(list(rules)):  # what fires last overwrites, so the first rule comes last
         difference, written = joined.differences[number], joined.yes if outcome else joined.no
         units += is_yes(difference, written, steps.swing) if if_yes else is_no(difference, written, steps.swing, steps)
-    return joined.finish([units], f"closure.{name}")
+    return joined.finish([units + clear(joined.differences)], f"closure.{name}")
 
 
 def by_count(
@@ -136,7 +136,8 @@ def by_count(
             at_least_m = dict.fromkeys(joined.differences, weight)
             swing = copies_to_top(form, products, form.round(sums[m] - sums[m - 1]), form.min) or 1
             units += [Unit(at_least_m, joined.yes if m in wanted else joined.no, bias=-sums[m - 1])] * swing
-    return joined.finish([bits, units], f"closure.{name}", [tells])
+    cleared = [Unit({d: 1}, {d: -1}) for d in joined.differences]  # 0 or B by now, so that one unit each will do
+    return joined.finish([bits, units + cleared], f"closure.{name}", [tells])
 
 
 def counts_apart(k: int, products: Products) -> Fact:
@@ -186,13 +187,13 @@ class _Joined:
         return {self.answers[0]: "B", self.answers[1]: "-B"}
 
     def finish(self, following: list[list[Unit]], construction: str, facts: Sequence[Fact] = ()) -> Transformer:
-        """The ±∞-normal form that these feed-forwards make of the differences."""
+        """The ±∞-normal form that these feed-forwards make of the differences, which the last one clears."""
         k, (no, yes) = len(self.differences), self.answers
         mixes = np.zeros((2 + k, 2 * k), int)
         for i in range(k):
             mixes[2 + i, 2 * i : 2 * i + 2] = -1, 1
         touches = [writes([no], "−B if YES else B"), writes([yes], "B if YES else −B"), writes(self.differences, "0")]
-        units = [*early_units(self.differences, self.steps), *following[:-1], following[-1] + clear(self.differences)]
+        units = [*early_units(self.differences, self.steps), *following]
         names, answers, all_facts = (no, yes, *self.differences), {no: no, yes: yes}, [*self.facts, *facts]
         goal = Goal(construction, names, answers, mixes, units, {}, touches, all_facts)
         return reach(self.side, goal, force=True)  # what is not forced was refused in _join
