@@ -24,7 +24,10 @@ def main(wanted: list[str]) -> int:
     available = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name.startswith("bench_")]
     unknown = [name for name in wanted if not any(name in topic for topic in available)]
     if unknown:
-        print(f"benchmarks: no benchmark {unknown[0]!r}; there are {', '.join(t[6:] for t in available)}.", file=sys.stderr)
+        print(
+            f"benchmarks: no benchmark {unknown[0]!r}; there are {', '.join(t[6:] for t in available)}.",
+            file=sys.stderr,
+        )
         return 2
     for topic in available:
         if not wanted or any(name in topic for name in wanted):

@@ -100,7 +100,9 @@ def _against_gfloat(label: str, format: Format, w: np.ndarray, x: np.ndarray, ou
         return total
 
     seconds = contest({"gfloat": loop}, rounds=3).seconds("gfloat") * K / steps
-    return row(f"{label}: gfloat", seconds / ours, ">= 500" if format.is_fixed else "", f"{steps} of its {K} steps timed")
+    return row(
+        f"{label}: gfloat", seconds / ours, ">= 500" if format.is_fixed else "", f"{steps} of its {K} steps timed"
+    )
 
 
 def _sparse() -> list[dict]:
@@ -134,9 +136,13 @@ def _whole() -> list[dict]:
     ours = run_chunk(prepared_for(model), numbers)
     assert not ours.failures and np.array_equal(ours.logits, loop.logits(numbers))
     timed = contest(
-        {"1,250": lambda: model.run_batch(texts[:1250]), "10,000": lambda: model.run_batch(texts)}, rounds=3, least_seconds=0
+        {"1,250": lambda: model.run_batch(texts[:1250]), "10,000": lambda: model.run_batch(texts)},
+        rounds=3,
+        least_seconds=0,
     )
-    slow = contest({"numpy loop": lambda: loop.logits(numbers)}, rounds=2, warm_up=0, least_seconds=0).seconds("numpy loop")
+    slow = contest({"numpy loop": lambda: loop.logits(numbers)}, rounds=2, warm_up=0, least_seconds=0).seconds(
+        "numpy loop"
+    )
     tracemalloc.start()
     model.run_batch(texts)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
@@ -144,7 +150,12 @@ def _whole() -> list[dict]:
     seconds = timed.seconds("10,000")
     name = "6 layers, d = 128, 2 %, 10,000 inputs of length 32"
     return [
-        row(f"{name}: numpy loop", slow * len(texts) / few / seconds, ">= 100", f"ours {seconds:.1f} s; the loop timed on {few} inputs"),
+        row(
+            f"{name}: numpy loop",
+            slow * len(texts) / few / seconds,
+            ">= 100",
+            f"ours {seconds:.1f} s; the loop timed on {few} inputs",
+        ),
         row(f"{name}: time against 8 × 1,250", seconds / timed.seconds("1,250") / 8, "<= 1.2", "linear in the batch"),
         row(f"{name}: memory", peak, "<= 400", "peak, chunks of the batch", unit="MiB"),
     ]
@@ -152,13 +163,27 @@ def _whole() -> list[dict]:
 
 def _chain_of_thought() -> list[dict]:
     """T steps from one token: twice the steps may cost four times attention's share, but only twice the layers' work."""
-    sizes = Sizes(layers=4, heads=1, width=64, key_width=4, value_width=4, hidden=256, max_length=512, answers=("0", "1"), density=0.05)
+    sizes = Sizes(
+        layers=4,
+        heads=1,
+        width=64,
+        key_width=4,
+        value_width=4,
+        hidden=256,
+        max_length=512,
+        answers=("0", "1"),
+        density=0.05,
+    )
     model = random_transformer(parse_format("fixed:8"), 3, sizes, Options(ties="first", attention="max-subtracted"))
     start = ["0", "1"] * 32
     timed = contest(
         {f"T = {t}": lambda t=t: model.run_batch(start, steps=t) for t in (64, 128, 256)}, rounds=3, least_seconds=0
     )
-    whole = contest({"whole": lambda: [model.run_batch([s * n for s in start]) for n in (1, 32, 64, 96, 128)]}, rounds=2, least_seconds=0)
+    whole = contest(
+        {"whole": lambda: [model.run_batch([s * n for s in start]) for n in (1, 32, 64, 96, 128)]},
+        rounds=2,
+        least_seconds=0,
+    )
     recomputed = whole.seconds("whole") / 5 * 128
     return [
         row("chain of thought: cost of 256 steps over 128", timed.seconds("T = 256") / timed.seconds("T = 128"), "<= 4.5",

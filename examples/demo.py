@@ -43,7 +43,8 @@ def normalize() -> None:
     for name in ("zero_one", "infinity", "plus_minus"):
         normal = getattr(carve.normalize, name)(parity)
         ends = [
-            "(" + ", ".join(show_number(x, normal.format) for x in normal.run(text).logits) + ")" for text in ("0110", "0111")
+            "(" + ", ".join(show_number(x, normal.format) for x in normal.run(text).logits) + ")"
+            for text in ("0110", "0111")
         ]
         verdict = prove.equivalent(parity, normal, max_length=LENGTH)
         proved = f"{type(verdict).__name__}, {verdict.inputs:,} inputs" if verdict else str(verdict)
@@ -77,7 +78,11 @@ def the_notes() -> None:
 def lemmas() -> None:
     title("5. Lemmas for all values of a format, by two solvers; and one that rounding breaks")
     x, y = prove.variables("x y")
-    print(prove.check(prove.Claim(prove.Values("x"), ((x + prove.B) + prove.B) - prove.B == 0), format=Fixed(8), method="smt"))
+    print(
+        prove.check(
+            prove.Claim(prove.Values("x"), ((x + prove.B) + prove.B) - prove.B == 0), format=Fixed(8), method="smt"
+        )
+    )
     print(prove.check(prove.Claim(prove.Values("x y"), y + (x - y) == x, name="overwriting by t − h"), format=Fixed(8)))
 
 
@@ -91,7 +96,9 @@ def on_pytorch() -> None:
     tokens = torch.randint(0, 97, (2, 24), generator=torch.Generator().manual_seed(0))
     rows = []
     for name in ("gpt2", "llama", "gpt_neox", "transformer_xl"):
-        config = nn.preset(name, layers=2, width=64, heads=4, vocabulary=97, context=64, feed_forward_width=128, key_value_heads=None)
+        config = nn.preset(
+            name, layers=2, width=64, heads=4, vocabulary=97, context=64, feed_forward_width=128, key_value_heads=None
+        )
         model = nn.build(config, seed=0).double().eval()
         with torch.no_grad():
             whole, cache = model(tokens), model.new_cache(2, 24)

@@ -41,7 +41,9 @@ def test_imports_go_one_way(room: str) -> None:
     for path in filter(Path.exists, files):
         for other, at_top in imports_of(path):
             upward = ORDER.index(other) <= ORDER.index(room)
-            assert upward or (not at_top and (room, other) in LAZY_WAYS_BACK), f"{path.relative_to(ROOT)} imports {other}"
+            assert upward or (not at_top and (room, other) in LAZY_WAYS_BACK), (
+                f"{path.relative_to(ROOT)} imports {other}"
+            )
 
 
 def test_the_table_lists_every_room() -> None:

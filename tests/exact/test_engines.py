@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.numbers.families import VARIED
 
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.exact.running import run_batch
 from glyptic.numbers import Exact, Format, parse_format
-from tests.numbers.families import VARIED
 
 CHOICES = [
     {},

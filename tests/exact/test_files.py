@@ -14,7 +14,9 @@ from glyptic.exact.transformer import parts
 from glyptic.numbers import Exact, parse_format
 
 
-@pytest.mark.parametrize("name", ["fixed:2", "fixed:8/even", "q:4,4", "float:5,10", "fp16", "bf16", "exact:12", "fixed:31"])
+@pytest.mark.parametrize(
+    "name", ["fixed:2", "fixed:8/even", "q:4,4", "float:5,10", "fp16", "bf16", "exact:12", "fixed:31"]
+)
 @pytest.mark.parametrize("norm", ["none", "pre", "post"])
 def test_round_trip(tmp_path, name: str, norm: str) -> None:
     before = random_transformer(parse_format(name), 3, options=Options(norm=norm, mask="strict"))  # type: ignore[arg-type]
@@ -134,7 +136,7 @@ def test_a_header_that_lies(model) -> None:
 
 
 def test_missing_and_unreadable(model, tmp_path) -> None:
-    with pytest.raises(FileError, match="cannot read .*nowhere"):
+    with pytest.raises(FileError, match=r"cannot read .*nowhere"):
         Transformer.load(tmp_path / "nowhere")
     (model / "config.json").write_text("{")
     with pytest.raises(FileError, match="is not JSON"):

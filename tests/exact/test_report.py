@@ -6,7 +6,12 @@ from glyptic.numbers import Exact, Fixed, parse_format
 
 def test_describe() -> None:
     text = random_transformer(Fixed(4), 1, Sizes(layers=3)).describe()
-    for words in ("fixed:4: 511 values, B = 255/16", "engine         fast", "6 coordinates: x0 x1", "multiply-adds a position"):
+    for words in (
+        "fixed:4: 511 values, B = 255/16",
+        "engine         fast",
+        "6 coordinates: x0 x1",
+        "multiply-adds a position",
+    ):
         assert words in text
     assert [line.split()[:3] for line in text.splitlines() if "%" in line] == [[str(l), "2", "8"] for l in range(3)]
     assert "reference only: fixed:20 needs 60 bits" in random_transformer(parse_format("fixed:20"), 1).describe()

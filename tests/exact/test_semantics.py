@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from glyptic.errors import InputError, ModelError
-from glyptic.exact import TIE, FeedForward, Head, Layer, Norm, Options, Transformer, ZeroAttention, ZeroOutput, ZeroVariance
+from glyptic.exact import (
+    TIE,
+    FeedForward,
+    Head,
+    Layer,
+    Norm,
+    Options,
+    Transformer,
+    ZeroAttention,
+    ZeroOutput,
+    ZeroVariance,
+)
 from glyptic.exact.forward import visible_pairs
 from glyptic.numbers import Fixed, encode
 
@@ -32,7 +43,12 @@ def test_uniform_attention_is_a_rounded_mean() -> None:
         [F.round(Fraction(1, i + 1))] * (i + 1) for i in range(4)
     ]
     third = F.round(Fraction(1, 3))
-    assert [position["x"] for position in run.residual["layer.0.after_attention"]] == [2, 2, 2 * third, 1 + Fraction(3, 4)]
+    assert [position["x"] for position in run.residual["layer.0.after_attention"]] == [
+        2,
+        2,
+        2 * third,
+        1 + Fraction(3, 4),
+    ]
     assert run.residual["embedding"][2] == {"x": 0, "p": 2, "one": 1}
 
 
@@ -48,7 +64,11 @@ def test_masks() -> None:
         for mask in ("causal", "strict", "full")
     }
     third = F.round(Fraction(1, 3))
-    assert means == {"causal": [2, Fraction(1, 2), third], "strict": [1, 1, Fraction(1, 2)], "full": [1 + third, third, third]}
+    assert means == {
+        "causal": [2, Fraction(1, 2), third],
+        "strict": [1, 1, Fraction(1, 2)],
+        "full": [1 + third, third, third],
+    }
 
 
 def test_scores_may_be_scaled() -> None:
@@ -119,6 +139,7 @@ def test_layer_norm_by_hand() -> None:
 
 def test_heads_add_up_in_order() -> None:
     """Three heads that add B, B and −B to x = 0: left to right that is 0, while B alone would stay B."""
+
     def constant(value: str) -> Head:
         return Head.of(F, [[0, 0, 0]], [[0, 0, 0]], [[0, 0, 1]], [[value], [0], [0]])
 
@@ -210,7 +231,11 @@ def test_values_never_change() -> None:
     model = reader(MEAN)
     with pytest.raises(ValueError, match="read-only"):
         model.output[0, 0] = 5
-    assert model.same_as(reader(MEAN)) and not model.same_as(reader()) and not model.same_as(model.with_options(scale=True))
+    assert (
+        model.same_as(reader(MEAN))
+        and not model.same_as(reader())
+        and not model.same_as(model.with_options(scale=True))
+    )
     assert not model.same_as(model.replace(output=encode([[0, 0, 0], [0, 0, 0]], F)))
     assert "3" in repr(model) and model.coordinate("p") == 1
     with pytest.raises(ModelError, match="no coordinate 'q'; there are x, p, one"):
@@ -247,8 +272,8 @@ def test_parts_must_fit(change: dict, message: str) -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(ModelError, match="options.mask: 'sideways' is not one of causal, strict, full"):
+    with pytest.raises(ModelError, match=r"options.mask: 'sideways' is not one of causal, strict, full"):
         Options(mask="sideways")  # type: ignore[arg-type]
     norm = Norm(encode([1, 1, 1], F), encode([0, 0, 0], F), encode(0, F))
-    with pytest.raises(ModelError, match="layers.0.attention_norm is there, but options.norm is 'none'"):
+    with pytest.raises(ModelError, match=r"layers.0.attention_norm is there, but options.norm is 'none'"):
         reader(MEAN).replace(layers=(Layer((MEAN,), None, norm),))

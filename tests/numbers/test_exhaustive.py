@@ -5,21 +5,24 @@ from math import gcd
 
 import numpy as np
 import pytest
+from tests.numbers.families import small_formats
 
 from glyptic.numbers import Format, Reference
 from glyptic.numbers.fast import Fast
-from tests.numbers.families import small_formats
 
 
-def rounded_codes(format: Format, exact: list[tuple[int, int]], seen: dict[tuple[int, int], int]) -> list[int]:
+class Rounded:
     """Codes of exact quotients n/d, each distinct one rounded once by the reference."""
-    out = []
-    for key in exact:
-        code = seen.get(key)
-        if code is None:
-            code = seen[key] = format.code(format.round(Fraction(*key)))
-        out.append(code)
-    return out
+
+    def __init__(self, format: Format) -> None:
+        self.format = format
+        self.codes = {value: code for code, value in enumerate(format.values(), format.min_code)}
+        self.seen: dict[tuple[int, int], int] = {}
+
+    def __call__(self, exact: list[tuple[int, int]]) -> list[int]:
+        for key in set(exact) - self.seen.keys():
+            self.seen[key] = self.codes[self.format.round(Fraction(*key))]
+        return [self.seen[key] for key in exact]
 
 
 @pytest.mark.parametrize("format", small_formats(), ids=str)
@@ -33,18 +36,18 @@ def test_all_pairs(format: Format) -> None:
     bottom = max(value.denominator for value in values)
     tops = [int(value * bottom) for value in values]
 
-    seen: dict[tuple[int, int], int] = {}
-    sums = rounded_codes(format, [(a + b, bottom) for a in tops for b in tops], seen)
+    rounded = Rounded(format)
+    sums = rounded([(a + b, bottom) for a in tops for b in tops])
     assert np.array_equal(fast.codes(fast.add(x, y)), sums)
-    differences = rounded_codes(format, [(a - b, bottom) for a in tops for b in tops], seen)
+    differences = rounded([(a - b, bottom) for a in tops for b in tops])
     assert np.array_equal(fast.codes(fast.subtract(x, y)), differences)
-    products = rounded_codes(format, [(a * b, bottom * bottom) for a in tops for b in tops], {})
+    products = rounded([(a * b, bottom * bottom) for a in tops for b in tops])
     assert np.array_equal(fast.codes(fast.multiply(x, y)), products)
 
     divisors = fast.values(codes) != 0
     quotients = [_reduced(a, b) for a in tops for b in tops if b]
     left, right = x.reshape(len(codes), -1)[:, divisors], y.reshape(len(codes), -1)[:, divisors]
-    assert np.array_equal(fast.codes(fast.divide(left, right)).ravel(), rounded_codes(format, quotients, {}))
+    assert np.array_equal(fast.codes(fast.divide(left, right)).ravel(), rounded(quotients))
 
 
 def _reduced(a: int, b: int) -> tuple[int, int]:

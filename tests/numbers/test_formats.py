@@ -1,16 +1,17 @@
 """The sets of numbers: sizes, limits, names, codes, rounding by its definition."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.numbers.families import small_formats, varied
 
 from glyptic.errors import FormatError
 from glyptic.numbers import Exact, Fixed, Float, Format, Ieee, Q, decode, encode, number, parse_format, to_float64
 from glyptic.numbers.codes import check_codes
-from tests.numbers.families import small_formats, varied
 
 SMALL = small_formats(64)
 
@@ -59,7 +60,7 @@ def test_codes_are_ranks(format: Format) -> None:
 def test_rounding_by_its_definition(format: Format) -> None:
     """The nearest value; at a tie the smaller, or the one whose significand is even; beyond the ends, the end."""
     values = list(format.values())
-    for a, b in zip(values, values[1:], strict=False):
+    for a, b in pairwise(values):
         third, middle = (2 * a + b) / 3, (a + b) / 2
         assert format.round(third) == a and format.round((a + 2 * b) / 3) == b
         assert format.round(middle) == (min(a, b, key=abs) if format.ties == "zero" else _even(format, a, b))
@@ -75,7 +76,20 @@ def _even(format: Format, a: Fraction, b: Fraction) -> Fraction:
 
 
 @pytest.mark.parametrize(
-    "name", ["fixed:8", "fixed:8/even", "float:5,10", "q:4,4", "ieee:5,10", "ieee:4,3,normal", "fp16", "fp16/zero", "bf16", "exact", "exact:6"]
+    "name",
+    [
+        "fixed:8",
+        "fixed:8/even",
+        "float:5,10",
+        "q:4,4",
+        "ieee:5,10",
+        "ieee:4,3,normal",
+        "fp16",
+        "fp16/zero",
+        "bf16",
+        "exact",
+        "exact:6",
+    ],
 )
 def test_names_read_back(name: str) -> None:
     assert str(parse_format(name)) == name

@@ -33,7 +33,9 @@ def _agrees(fast: Fast, format: Format) -> bool:
     weights = codes[: len(codes) // 4 * 4].reshape(-1, 4)
     columns = np.stack([codes[:4], codes[-4:], codes[1:5]], axis=1)[:, :, None]
     ours = fast.codes(fast.linear(fast.weights(weights), fast.values(columns)))
-    return np.array_equal(ours, reference.codes(reference.linear(reference.weights(weights), reference.values(columns))))
+    return np.array_equal(
+        ours, reference.codes(reference.linear(reference.weights(weights), reference.values(columns)))
+    )
 
 
 NAMES = ["fixed:3", "fixed:3/even", "float:3,2", "fp8_e4m3", "ieee:4,3,normal", "q:3,3"]
@@ -51,8 +53,10 @@ def other_ties(format: Format) -> Format:
 
 
 def no_saturation(format: Format) -> Format:
-    return replace(format, top=2 * format.top + 1, precision=format.precision + 1) if format.is_fixed else replace(
-        format, greatest_exponent=format.greatest_exponent + 1
+    return (
+        replace(format, top=2 * format.top + 1, precision=format.precision + 1)
+        if format.is_fixed
+        else replace(format, greatest_exponent=format.greatest_exponent + 1)
     )
 
 
@@ -66,7 +70,9 @@ def coarser(format: Format) -> Format:
 
 # Fixed point is kept in units, so its rule knows neither exponents nor subnormals: those two break floats only.
 BROKEN = [(name, broken) for name in NAMES for broken in (other_ties, no_saturation)]
-BROKEN += [(name, broken) for name in ("float:3,2", "fp8_e4m3", "ieee:4,3,normal") for broken in (other_subnormals, coarser)]
+BROKEN += [
+    (name, broken) for name in ("float:3,2", "fp8_e4m3", "ieee:4,3,normal") for broken in (other_subnormals, coarser)
+]
 
 
 @pytest.mark.parametrize(("name", "broken"), BROKEN)

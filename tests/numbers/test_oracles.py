@@ -46,14 +46,17 @@ def _nearest(format: Format, operation, exact: Fraction | None, *operands: fpy2.
     if format.ties == "even":
         return Fraction(operation(*operands, ctx=fpy2_context(format, fpy2.RM.RNE)).as_rational())
     inner, outer = (
-        Fraction(operation(*operands, ctx=fpy2_context(format, mode)).as_rational()) for mode in (fpy2.RM.RTZ, fpy2.RM.RAZ)
+        Fraction(operation(*operands, ctx=fpy2_context(format, mode)).as_rational())
+        for mode in (fpy2.RM.RTZ, fpy2.RM.RAZ)
     )
     if exact is None:  # exp: never a tie, so the nearest by ties to even is the nearest
         return Fraction(operation(*operands, ctx=fpy2_context(format, fpy2.RM.RNE)).as_rational())
     return inner if abs(exact - inner) <= abs(outer - exact) else outer
 
 
-@pytest.mark.parametrize("name", ["fixed:3", "fixed:8", "fixed:8/even", "q:4,4", "float:3,3", "float:5,5/even", "fp16", "bf16"])
+@pytest.mark.parametrize(
+    "name", ["fixed:3", "fixed:8", "fixed:8/even", "q:4,4", "float:3,3", "float:5,5/even", "fp16", "bf16"]
+)
 def test_against_fpy2(name: str) -> None:
     format = parse_format(name)
     assert isinstance(format, Format)
@@ -93,7 +96,10 @@ def test_against_gfloat(name: str) -> None:
     for a in values:
         for b in values:
             for exact in (a + b, a * b, (a + b) / 2):  # the last lands on many ties
-                if exact == Fraction(a) * Fraction(b) or Fraction(exact) in (Fraction(a) + Fraction(b), (Fraction(a) + Fraction(b)) / 2):
+                if exact == Fraction(a) * Fraction(b) or Fraction(exact) in (
+                    Fraction(a) + Fraction(b),
+                    (Fraction(a) + Fraction(b)) / 2,
+                ):
                     theirs = gfloat.round_float(GFLOAT[name], exact, gfloat.RoundMode.TiesToEven, sat=True)
                     assert float(format.round(Fraction(exact))) == theirs, (a, b)
 

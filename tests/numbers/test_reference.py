@@ -50,7 +50,12 @@ def test_hard_attention(name: str, kind: str) -> None:
 
 
 def test_what_the_fast_engine_refuses() -> None:
-    refused = {"fixed:18": "54 bits", "float:3,13": "26 bits of precision", "float:11,4": "below float64's", "exact": "no bound"}
+    refused = {
+        "fixed:18": "54 bits",
+        "float:3,13": "26 bits of precision",
+        "float:11,4": "below float64's",
+        "exact": "no bound",
+    }
     for name, reason in refused.items():
         assert reason in str(refusal(parse_format(name)))
         with pytest.raises(FormatError, match="use the reference engine"):

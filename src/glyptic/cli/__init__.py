@@ -25,12 +25,27 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lint": ("glyptic.cli.lint:Lint", "warnings about a transformer, as the errata taught them"),
     "icl flow": ("glyptic.cli.icl_flow:Flow", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl_risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
-    "icl shift": ("glyptic.cli.icl_shift:ShiftCommand", "in-context learning: what a shift between training and test costs"),
-    "icl landscape": ("glyptic.cli.icl_landscape:Landscape", "in-context learning: critical points and spurious minima"),
+    "icl shift": (
+        "glyptic.cli.icl_shift:ShiftCommand",
+        "in-context learning: what a shift between training and test costs",
+    ),
+    "icl landscape": (
+        "glyptic.cli.icl_landscape:Landscape",
+        "in-context learning: critical points and spurious minima",
+    ),
     "icl train": ("glyptic.cli.icl_train:Train", "in-context learning: train a model, its curve over the exact flow"),
-    "icl compare": ("glyptic.cli.icl_compare:Compare", "in-context learning: a trained model beside the classical baselines"),
-    "icl sweep": ("glyptic.cli.icl_sweep:Sweep", "in-context learning: a grid of problems, restartable, on a cluster if wanted"),
-    "icl reproduce": ("glyptic.cli.icl_reproduce:Reproduce", "in-context learning: the headline figures of the literature"),
+    "icl compare": (
+        "glyptic.cli.icl_compare:Compare",
+        "in-context learning: a trained model beside the classical baselines",
+    ),
+    "icl sweep": (
+        "glyptic.cli.icl_sweep:Sweep",
+        "in-context learning: a grid of problems, restartable, on a cluster if wanted",
+    ),
+    "icl reproduce": (
+        "glyptic.cli.icl_reproduce:Reproduce",
+        "in-context learning: the headline figures of the literature",
+    ),
 }
 
 

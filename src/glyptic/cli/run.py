@@ -50,5 +50,3 @@ class Run:
         if self.steps > 1:
             print(f"{'chain':<14} {' '.join(run.chain)}")
         print(f"{'answer':<14} {run.answer}")
-
-

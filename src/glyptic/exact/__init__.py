@@ -1,13 +1,13 @@
 """The finite-precision transformer as a value, and its engines.
 
-    transformer   the value: vocabulary, named coordinates, embeddings, layers, output
-    options       what papers do differently: masks, softmax or hard attention, norms, answers
-    forward       the pass through the layers, written once over any arithmetic
-    running       one input or many, traces, chain of thought
-    undefined     0/0, told with its place
-    files         config.json + model.safetensors
-    report        what a transformer is, in a page of text
-    random        random transformers by seed
+transformer   the value: vocabulary, named coordinates, embeddings, layers, output
+options       what papers do differently: masks, softmax or hard attention, norms, answers
+forward       the pass through the layers, written once over any arithmetic
+running       one input or many, traces, chain of thought
+undefined     0/0, told with its place
+files         config.json + model.safetensors
+report        what a transformer is, in a page of text
+random        random transformers by seed
 """
 
 from glyptic.exact.files import load, save

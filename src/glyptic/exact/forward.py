@@ -19,7 +19,9 @@ from glyptic.numbers import Arithmetic, encode
 
 Array = Any
 Record = Callable[[str, Array], None]
-Complain = Callable[[Callable[[int], Undefined], np.ndarray], None]  # (error at a position, where of (positions, batch))
+Complain = Callable[
+    [Callable[[int], Undefined], np.ndarray], None
+]  # (error at a position, where of (positions, batch))
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
         if transformer.options.scale:
             count = values(encode([len(of.query)], transformer.format, nearest=True))
             scale = arithmetic.root(count)[:, None, None]
-        return PreparedHead(*(arithmetic.weights(m) for m in (of.query, of.key, of.value, of.output)), scale)
+        query, key, value, output = (arithmetic.weights(m) for m in (of.query, of.key, of.value, of.output))
+        return PreparedHead(query, key, value, output, scale)
 
     def feed_forward(of: FeedForward | None) -> tuple[Any, Array, Any, Array] | None:
         if of is None:
@@ -215,7 +218,15 @@ def _run_head(
     complain(lambda position: ZeroAttention(layer, number, position), undefined)
     mixed = arithmetic.mixture(weights, value, visible)
     out = arithmetic.linear(head.output, mixed)
-    traced = {"query": query, "key": key, "value": value, "scores": scores, "weights": weights, "mixed": mixed, "output": out}
+    traced = {
+        "query": query,
+        "key": key,
+        "value": value,
+        "scores": scores,
+        "weights": weights,
+        "mixed": mixed,
+        "output": out,
+    }
     for part, array in traced.items():
         record(f"layer.{layer}.head.{number}.{part}", array)
     return out, key, value

@@ -49,9 +49,10 @@ def describe(transformer: Transformer) -> str:
 
 def _summary(transformer: Transformer) -> str:
     format, options = transformer.format, transformer.options
-    numbers = "rationals" if isinstance(format, Exact) else (
-        f"{format.size} values, B = {format.max}, least {format.least}, ties to {'even' if format.ties == 'even' else 'the smaller'}"
-    )
+    numbers = "rationals"
+    if not isinstance(format, Exact):
+        ties = "even" if format.ties == "even" else "the smaller"
+        numbers = f"{format.size} values, B = {format.max}, least {format.least}, ties to {ties}"
     reason = refusal(format, options.products == "fused")
     engine = "fast" if reason is None else f"reference only: {reason}"
     facts = {
@@ -95,8 +96,7 @@ def _cost(transformer: Transformer) -> str:
     n = transformer.max_length
     total = n * position + n * (n + 1) // 2 * pair
     return (
-        f"cost: {position} multiply-adds a position, {pair} a pair of positions; "
-        f"{total} for an input of length {n}"
+        f"cost: {position} multiply-adds a position, {pair} a pair of positions; {total} for an input of length {n}"
         if pair
         else f"cost: {position} multiply-adds a position; {total} for an input of length {n}"
     )

@@ -100,7 +100,12 @@ def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
 
 
 def run(
-    transformer: Transformer, text: Input, *, steps: int = 1, trace: bool | str | Sequence[str] = False, engine: Engine = "auto"
+    transformer: Transformer,
+    text: Input,
+    *,
+    steps: int = 1,
+    trace: bool | str | Sequence[str] = False,
+    engine: Engine = "auto",
 ) -> Run:
     """Run one input for `steps` steps of chain of thought (each appends the answer), tracing what the patterns name.
 
@@ -260,7 +265,9 @@ def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
         raise InputError(f"steps is {steps}; a run takes at least one.")
     if length + steps - 1 > transformer.max_length:
         most = transformer.max_length - length + 1
-        raise InputError(f"{length} tokens and {steps} steps need more positions than {transformer.max_length}; at most {most} steps.")
+        raise InputError(
+            f"{length} tokens and {steps} steps need more positions than {transformer.max_length}; at most {most} steps."
+        )
     missing = [answer for answer in transformer.answers if answer not in transformer.vocabulary]
     if steps > 1 and missing:
         raise InputError(f"chain of thought reads answers as tokens, and {missing[0]!r} is not in the vocabulary.")

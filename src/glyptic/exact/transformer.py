@@ -140,7 +140,9 @@ class Transformer:
         _check_names(self)
         for part, array, shape in parts(self):
             if array.dtype != np.int64:
-                raise ModelError(f"{part} holds {array.dtype}, not int64 codes; encode numbers with glyptic.numbers.encode.")
+                raise ModelError(
+                    f"{part} holds {array.dtype}, not int64 codes; encode numbers with glyptic.numbers.encode."
+                )
             if array.shape != shape:
                 raise ModelError(f"{part} has shape {array.shape}; it must be {shape}.")
             if array.flags.writeable:
@@ -189,7 +191,8 @@ class Transformer:
 
     def __repr__(self) -> str:
         heads = sum(len(layer.heads) for layer in self.layers)
-        return f"<Transformer {self.name or 'unnamed'}: {self.format}, {len(self.layers)} layers, {heads} heads, d = {self.width}>"
+        name, sizes = self.name or "unnamed", f"{len(self.layers)} layers, {heads} heads, d = {self.width}"
+        return f"<Transformer {name}: {self.format}, {sizes}>"
 
     # Running: see glyptic.exact.running ------------------------------------------------------------------------------------
 
@@ -201,7 +204,9 @@ class Transformer:
             raise InputError("the input is empty; a transformer reads at least one token.")
         for place, token in enumerate(text):
             if token not in self.vocabulary:
-                raise InputError(f"unknown token {token!r} at position {place}; the vocabulary is {' '.join(self.vocabulary)}.")
+                raise InputError(
+                    f"unknown token {token!r} at position {place}; the vocabulary is {' '.join(self.vocabulary)}."
+                )
         if len(text) > self.max_length:
             raise InputError(f"the input has {len(text)} tokens; this transformer reads at most {self.max_length}.")
         return tuple(text)
@@ -284,11 +289,14 @@ def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...
     for l, layer in enumerate(transformer.layers):
         for h, head in enumerate(layer.heads):
             d_k, d_v = len(head.query), len(head.value)
-            for name, shape in {"query": (d_k, d), "key": (d_k, d), "value": (d_v, d), "output": (d, d_v)}.items():
+            shapes: dict[str, tuple[int, ...]]
+            shapes = {"query": (d_k, d), "key": (d_k, d), "value": (d_v, d), "output": (d, d_v)}
+            for name, shape in shapes.items():
                 yield f"layers.{l}.heads.{h}.{name}", getattr(head, name), shape
         if layer.feed_forward is not None:
             m = len(layer.feed_forward.w1)
-            for name, shape in {"w1": (m, d), "b1": (m,), "w2": (d, m), "b2": (d,)}.items():
+            shapes = {"w1": (m, d), "b1": (m,), "w2": (d, m), "b2": (d,)}
+            for name, shape in shapes.items():
                 yield f"layers.{l}.feed_forward.{name}", getattr(layer.feed_forward, name), shape
         for norm_name in ("attention_norm", "feed_forward_norm"):
             yield from _norm_parts(f"layers.{l}.{norm_name}", getattr(layer, norm_name), d)

@@ -1,10 +1,10 @@
 """What a number is: formats, rounding, saturation, exp; a reference in exact fractions and a fast path equal to it.
 
-    formats       the sets of numbers, by name; rounding into them
-    codes         numbers as integers, for weights and files
-    reference     the arithmetic in fractions; `scalarwise` lifts it to arrays
-    fast          the same arithmetic, compiled: `kernels`, `products`; `hosts` proves where it is exact
-    exponential   the correctly rounded exp
+formats       the sets of numbers, by name; rounding into them
+codes         numbers as integers, for weights and files
+reference     the arithmetic in fractions; `scalarwise` lifts it to arrays
+fast          the same arithmetic, compiled: `kernels`, `products`; `hosts` proves where it is exact
+exponential   the correctly rounded exp
 """
 
 from glyptic.numbers.arithmetic import Arithmetic, Attention, Products

@@ -19,8 +19,11 @@ Attention = Literal["softmax", "max-subtracted", "leftmost", "rightmost", "avera
 class Arithmetic(Protocol):
     """Operations on arrays of values of one format, every one rounded."""
 
-    format: AnyFormat
-    products: Products
+    @property
+    def format(self) -> AnyFormat: ...
+
+    @property
+    def products(self) -> Products: ...
 
     def values(self, codes: Codes) -> Array:
         """Values from codes, in the arithmetic's own representation."""

@@ -59,7 +59,9 @@ def encode(values: Any, format: AnyFormat, part: str = "value", nearest: bool = 
 def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> Codes:
     if not np.isfinite(x).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
-        raise FormatError(f"{part}{list(place)}: {x[place]} is not a number of {format}; its largest value is written B.")
+        raise FormatError(
+            f"{part}{list(place)}: {x[place]} is not a number of {format}; its largest value is written B."
+        )
     limit = float(format.max)
     clipped = np.clip(x, float(format.min), limit)
     _, exponent = np.frexp(np.where(clipped == 0, 1.0, clipped))
@@ -71,7 +73,9 @@ def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> C
     if not nearest and (place_error.any() or (clipped != x).any()):
         place = tuple(int(i) for i in np.argwhere(place_error | (clipped != x))[0])
         wrong = Fraction(float(x[place]))
-        raise FormatError(f"{part}{list(place)}: {wrong} is not a value of {format}; the nearest is {format.round(wrong)}.")
+        raise FormatError(
+            f"{part}{list(place)}: {wrong} is not a value of {format}; the nearest is {format.round(wrong)}."
+        )
     if format.is_fixed:
         return units.astype(np.int64)
     if not format.subnormals and (np.abs(clipped[clipped != 0]) < float(format.least)).any():
@@ -110,9 +114,13 @@ def check_codes(codes: Codes, format: AnyFormat, part: str) -> None:
     wrong = np.argwhere((codes < format.min_code) | (codes > format.max_code))
     if wrong.size:
         place = tuple(int(i) for i in wrong[0])
-        raise FormatError(f"{part}{list(place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}.")
+        raise FormatError(
+            f"{part}{list(place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}."
+        )
 
 
 def _check_width(format: AnyFormat) -> None:
     if isinstance(format, Format) and not isinstance(format, Exact) and format.max_code >= 1 << 63:
-        raise FormatError(f"{format} has {format.bits}-bit codes; arrays of codes have 64 bits, so fixed:31 is the widest.")
+        raise FormatError(
+            f"{format} has {format.bits}-bit codes; arrays of codes have 64 bits, so fixed:31 is the widest."
+        )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -129,7 +129,7 @@ class Fast:
         else:
             exps = np.where(seen, self.exp(scores), self.host.dtype(0))
         totals = products.total_visible(exps, visible, self.host.rule)
-        undefined = (totals == 0) & visible.any(axis=1)[:, None]
+        undefined = (totals == 0) & np.any(visible, axis=1, keepdims=True)
         return products.shares(exps, totals, visible, 1 / self.host.unit, self.host.rule64), undefined
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
@@ -153,7 +153,7 @@ def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(left), np.ascontiguousarray(right)
 
 
-@lru_cache(maxsize=32)
-def _table(format: Format, dtype: type[np.floating]) -> tuple[int, np.ndarray]:
+@cache
+def _table(format: Format, dtype: Any) -> tuple[int, np.ndarray]:
     first, codes = exp_table(format)
     return first, codes.astype(dtype)

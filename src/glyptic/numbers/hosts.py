@@ -2,21 +2,21 @@
 
 A *host* is float32 or float64, with P = 24 or 53 bits. An operation on values of a format, computed in the host and then
 rounded to the format, is rounded twice; that is harmless when no exact result can lie so close to a boundary of the format
-that the host's own rounding moves it there or across. Write p for the format's precision and E for the exponent of a result.
+that the host's own rounding moves it there or across. Write p for the format's precision, E for the exponent of a result.
 
-*Floats.* A product has 2p bits: exact when 2p ≤ P. A sum x + y, |x| ≥ |y|, near a boundary: either |y| is at least half a unit of the
-result, so that y, hence the sum, is a multiple of 2^(E−2p+1); or |y| is smaller, and x + y stays at least 2^(E−2p) away from every
-boundary. With P ≥ 2p + 2 both are two units of the host or more (Figueroa 1995 has 2p + 1 for ties to even; the spare bit is what
-`kernels` uses for ties to the smaller). A quotient differs from a boundary by more than 2^−(2p+1), relatively: |x − m·y| is at least one unit
-of a product of 2p + 1 bits. Quotients and roots are always computed in float64, with p ≤ 24. Products must not fall into the
-host's own subnormals: 2 q_min ≥ −126 or −1022.
+*Floats.* A product has 2p bits: exact when 2p ≤ P. A sum x + y, |x| ≥ |y|, near a boundary: either |y| is at least half a unit
+of the result, so that y, hence the sum, is a multiple of 2^(E−2p+1); or |y| is smaller, and x + y stays at least 2^(E−2p) away
+from every boundary. With P ≥ 2p + 2 both are two units of the host or more (Figueroa 1995 has 2p + 1 for ties to even; the
+spare bit is what `kernels` uses for ties to the smaller). A quotient differs from a boundary by more than 2^−(2p+1),
+relatively: |x − m·y| is at least one unit of a product of 2p + 1 bits. Quotients and roots are always computed in float64,
+with p ≤ 24. Products must not fall into the host's own subnormals: 2 q_min ≥ −126 or −1022.
 
-*Fixed point*, values kept as integers k (units of 2^−f), m integer and f fraction bits: a product that does not saturate has m + 2f
-bits, a sum m + f + 1. A quotient differs from a boundary by more than 2^−(2(m+f)+1), relatively, so float64 decides it where
-2(m + f) + 1 ≤ 53; wider ones, and all roots, are integer operations in 64 bits.
+*Fixed point*, values kept as integers k (units of 2^−f), m integer and f fraction bits: a product that does not saturate has
+m + 2f bits, a sum m + f + 1. A quotient differs from a boundary by more than 2^−(2(m+f)+1), relatively, so float64 decides it
+where 2(m + f) + 1 ≤ 53; wider ones, and all roots, are integer operations in 64 bits.
 
-*Fused* inner products add an unrounded product: exact in float64 when 2(m + f) + 1 ≤ 53 for fixed point; for floats the host's sum is turned
-into a sum rounded to odd, which rounds on correctly when P ≥ p + 2 (Boldo & Melquiond 2008).
+*Fused* inner products add an unrounded product: exact in float64 when 2(m + f) + 1 ≤ 53 for fixed point; for floats the host's
+sum is turned into a sum rounded to odd, which rounds on correctly when P ≥ p + 2 (Boldo & Melquiond 2008).
 """
 
 from __future__ import annotations

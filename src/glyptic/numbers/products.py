@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from glyptic.numbers.kernels import SumsBounded, Unbounded, accumulated, by_float64, compiled, highest
-from glyptic.numbers.kernels import integer_quotient, quotient, summed
+from glyptic.numbers.kernels import (
+    SumsBounded,
+    Unbounded,
+    accumulated,
+    by_float64,
+    compiled,
+    highest,
+    integer_quotient,
+    quotient,
+    summed,
+)
 
 _BLOCK = 256  # columns worked on at once: one block of results and four of operands fit in the first-level cache
 

@@ -1,7 +1,7 @@
 """Array operations spelled out in scalar ones: short enough to be believed, and shared by every arithmetic on objects.
 
-A subclass gives the scalar operations (`Reference`: fractions; `glyptic.prove`: solver terms); the loops here are the semantics of
-section 2 of the notes, to the letter. Zero weights are skipped, which changes nothing: [0·x] = 0 and [t + 0] = t.
+A subclass gives the scalar operations (`Reference`: fractions; `glyptic.prove`: solver terms); the loops here are the
+semantics, to the letter. Zero weights are skipped, which changes nothing: [0·x] = 0 and [t + 0] = t.
 """
 
 from __future__ import annotations
