@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -96,7 +96,9 @@ class Fast:
         if not self.format.is_fixed:
             return exp_floats(x.astype(np.float64), self.format).astype(self.host.dtype)
         flat = np.ascontiguousarray(x).reshape(1, 1, -1)
-        return products.table_exps(flat, np.ones((1, 1), bool), *_table(self.format, self.host.dtype)).reshape(x.shape)
+        return products.table_exps(
+            flat, np.ones((1, 1), bool), *_table(self.format, np.dtype(self.host.dtype))
+        ).reshape(x.shape)
 
     # Sums --------------------------------------------------------------------------------------------------------------
 
@@ -125,7 +127,7 @@ class Fast:
             largest = np.where(seen, scores, -np.inf).max(axis=1, keepdims=True)
             scores = self.subtract(scores, np.where(np.isfinite(largest), largest, 0).astype(scores.dtype))
         if self.format.is_fixed:
-            exps = products.table_exps(scores, visible, *_table(self.format, self.host.dtype))
+            exps = products.table_exps(scores, visible, *_table(self.format, np.dtype(self.host.dtype)))
         else:
             exps = np.where(seen, self.exp(scores), self.host.dtype(0))
         totals = products.total_visible(exps, visible, self.host.rule)
@@ -154,6 +156,6 @@ def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @cache
-def _table(format: Format, dtype: Any) -> tuple[int, np.ndarray]:
+def _table(format: Format, dtype: np.dtype) -> tuple[int, np.ndarray]:
     first, codes = exp_table(format)
     return first, codes.astype(dtype)
