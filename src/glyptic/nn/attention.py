@@ -84,6 +84,8 @@ def sdpa(
         triangle = masks.causal(q.shape[2], k.shape[2], q.device)
         mask = triangle if mask is None else masks.merge(triangle, _float(mask, q.dtype))
         causal = False
+    if mask is not None and mask.dim() == 3:  # [H, T, S]: torch's fused CPU kernel takes 2 or 4 dimensions
+        mask = mask[None]
     return F.scaled_dot_product_attention(
         q, k, v, attn_mask=mask, is_causal=causal, scale=scale, dropout_p=dropout, enable_gqa=q.shape[1] != k.shape[1]
     )

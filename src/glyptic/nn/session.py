@@ -79,9 +79,15 @@ class CompiledSession(Session):
         if tokens.shape != self.shape or tokens.dtype != torch.int64 or padding_mask is not None:
             return super().feed(tokens, padding_mask)
         self.cache.check_room(1)
-        if self.compiled is None:
-            self.compiled = self._compile()
-        return self.compiled(tokens)
+        return self._first_step(tokens) if self.compiled is None else self.compiled(tokens)
+
+    def _first_step(self, tokens: Tensor) -> Tensor:
+        """Compiles. Freezing must be a global setting meanwhile: as an option it does not reach the weights."""
+        import torch._inductor.config as inductor  # slow to import, so only here
+
+        self.compiled = self._compile()
+        with inductor.patch(freezing=True):
+            return self.compiled(tokens)
 
     def _compile(self) -> Callable[[Tensor], Tensor]:
         """The step as one C++ function. torch's guards, which cost as much as a layer, are left out: model and cache
@@ -92,7 +98,6 @@ class CompiledSession(Session):
             return model.logits(model.hidden(tokens, cache=cache)[:, -1])
 
         options: dict[str, Any] = {
-            "freezing": True,
             "cpp_wrapper": True,
             "max_autotune": self.mode == "max-autotune",
             "guard_filter_fn": lambda guards: [False] * len(guards),
