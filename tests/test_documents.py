@@ -1,5 +1,6 @@
 """Documents keep their promises: the README's code runs, links lead somewhere, the demo ends."""
 
+import doctest
 import re
 import subprocess
 import sys
@@ -25,6 +26,11 @@ def test_the_code_of_the_readme_runs(page: str) -> None:
     exec(compile(code, page, "exec"), names)
     decider = names.get("odd") or names["impar"]
     assert decider.answer("0110100") == "YES" and len(decider.layers) == 4 and decider.width == 19
+
+
+def test_the_examples_on_finite_precision_run() -> None:
+    failures, tried = doctest.testfile(str(ROOT / "docs/finite-precision.md"), module_relative=False)
+    assert tried > 15 and failures == 0
 
 
 def test_the_demo_ends() -> None:
