@@ -52,9 +52,15 @@ def main(backend: str, folder: Path) -> None:
 
     killed: list[int] = []
     threading.Thread(target=kill_one_half_way, args=(folder, killed), daemon=True).start()
-    verdict = prove.language(transformer, odd, backend=backend, workers=2, journal=folder / "journal.json", progress=False)
+    verdict = prove.language(
+        transformer, odd, backend=backend, workers=2, journal=folder / "journal.json", progress=False
+    )
     workers = len(list(folder.glob("worker-*")))
-    print(json.dumps({"answer": type(verdict).__name__, "inputs": verdict.inputs, "killed": len(killed), "workers": workers}))
+    print(
+        json.dumps(
+            {"answer": type(verdict).__name__, "inputs": verdict.inputs, "killed": len(killed), "workers": workers}
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -25,13 +25,17 @@ def averaging_majority(format, max_length):
 
 def last_token(format, max_length):
     """Answers with the last token: under chain of thought it repeats it."""
-    return Transformer.of(format, "01", ("zero", "one"), np.eye(2), np.eye(2), "01", max_length=max_length, name="last token")
+    return Transformer.of(
+        format, "01", ("zero", "one"), np.eye(2), np.eye(2), "01", max_length=max_length, name="last token"
+    )
 
 
 def doubled(format):
     """One feed-forward: y += 2·relu(x)."""
     feed = FeedForward.of(format, [[1, 0]], [0], [[0], [2]], [0, 0])
-    return Transformer.of(format, "01", ("x", "y"), np.zeros((2, 2)), np.eye(2), ("NO", "YES"), layers=[Layer((), feed)])
+    return Transformer.of(
+        format, "01", ("x", "y"), np.zeros((2, 2)), np.eye(2), ("NO", "YES"), layers=[Layer((), feed)]
+    )
 
 
 def broken(transformer, part, place=0, code=0):

@@ -54,10 +54,19 @@ def test_claims_read_as_the_notes_write():
         (lambda: Claim(block(doubled(Fixed(3)), free=["w"]), after("y") == 0), "no coordinate 'w'"),
         (lambda: Claim(block(doubled(Fixed(3)), free=[]), after("y") == 0), "nothing is free"),
         (lambda: Claim(Values("x"), answer() == "YES"), "needs a transformer"),
-        (lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), at("layer.7.after", "x") == 0), "no stage 'layer.7.after'"),
-        (lambda: Claim(inputs(doubled(Fixed(3)), max_length=3), token(2) == "1"), "position 2 does not exist .* min_length=3"),
+        (
+            lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), at("layer.7.after", "x") == 0),
+            "no stage 'layer.7.after'",
+        ),
+        (
+            lambda: Claim(inputs(doubled(Fixed(3)), max_length=3), token(2) == "1"),
+            "position 2 does not exist .* min_length=3",
+        ),
         (lambda: Claim(inputs(doubled(Fixed(3)), max_length=99), answer() == "NO"), "has 16 positions; .* need 99"),
-        (lambda: Claim(inputs(doubled(Fixed(3)), doubled(Fixed(4)), max_length=2), answer("a") == "NO"), "different formats"),
+        (
+            lambda: Claim(inputs(doubled(Fixed(3)), doubled(Fixed(4)), max_length=2), answer("a") == "NO"),
+            "different formats",
+        ),
         (lambda: prove.language(identity(Fixed(3), ("A", "B")), tomita(1), 2), "never answers 'YES'"),
         (lambda: prove.check(Claim(Values("x"), x == x)), "format that is not said"),
         (lambda: bool(x < y), "not a bool"),
@@ -71,14 +80,16 @@ def test_a_claim_on_what_does_not_exist_is_one_sentence(make, sentence):
 
 
 def test_a_constant_that_the_format_does_not_have_is_refused():
-    with pytest.raises(FormatError, match="a constant of the claim.*1/16 is not a value of fixed:3"):
+    with pytest.raises(FormatError, match=r"a constant of the claim.*1/16 is not a value of fixed:3"):
         prove.check(Claim(Values("x"), x * 0.0625 == 0), Fixed(3))
 
 
 def all_kinds_of_claims():
     T, U = random_transformer(Fixed(4), 1), random_transformer(Fixed(4), 2)
     yield Claim(Values("x y", Fixed(3)), (x + y) * 0.5 / 2 >= exp(-B) - relu(x), requires=(x < LEAST) | (y != 1))
-    yield Claim(block(T, U, free=[("x0", 1)], positions=2, fixed={("x1", 0): "-B"}), after("x2", 1, "a") == before("x2", 1, "b"))
+    yield Claim(
+        block(T, U, free=[("x0", 1)], positions=2, fixed={("x1", 0): "-B"}), after("x2", 1, "a") == before("x2", 1, "b")
+    )
     ensures = (answer() == "YES") >> (accepted(tomita(3)) & defined() & (at("embedding", "x0", 0) > logit("NO")))
     yield Claim(inputs(T, max_length=4, min_length=2, steps=1), ensures, token(-1) == "1", "a claim")
 
@@ -95,5 +106,7 @@ def test_claims_survive_json(claim):
 
 def test_the_digest_sees_every_weight():
     T = random_transformer(Fixed(4), 1)
-    claims = [Claim(inputs(each, max_length=3), answer() == "YES") for each in (T, broken(T, "layers.1.feed_forward.w2"))]
+    claims = [
+        Claim(inputs(each, max_length=3), answer() == "YES") for each in (T, broken(T, "layers.1.feed_forward.w2"))
+    ]
     assert digest(claims[0]) != digest(claims[1])

@@ -81,7 +81,9 @@ def test_chain_of_thought_is_walked_as_it_is_run(fronts, seed):
     sizes = Sizes(layers=2, heads=1, width=4, key_width=2, value_width=2, hidden=3, max_length=8, answers=("0", "1"))
     T = random_transformer(Float(2, 3), seed, sizes)
     texts = inputs_of(T, 4)
-    by_length = [T.run_batch([t for t in texts if len(t) == n], steps=1 + n % 3, engine="reference") for n in range(1, 5)]
+    by_length = [
+        T.run_batch([t for t in texts if len(t) == n], steps=1 + n % 3, engine="reference") for n in range(1, 5)
+    ]
     ones = sum(batch.answers.count("1") for batch in by_length)
     claim = Claim(inputs(T, max_length=4, steps=lambda n: 1 + n % 3), answer() != "1")
     verdict = prove.check(claim, count_all=True, **QUIET)
@@ -92,7 +94,9 @@ def test_chain_of_thought_is_walked_as_it_is_run(fronts, seed):
 def test_traced_values_are_those_of_the_runs(fronts, mask):
     T = random_transformer(Fixed(3), 4, SMALL, Options(mask=mask))
     stage = "layer.1.after_attention"
-    claim = Claim(inputs(T, max_length=4, min_length=2), (at(stage, "x1", 1) <= at(stage, "x2", -2)) & (logit("NO") < 1))
+    claim = Claim(
+        inputs(T, max_length=4, min_length=2), (at(stage, "x1", 1) <= at(stage, "x2", -2)) & (logit("NO") < 1)
+    )
     failing = 0
     for text in inputs_of(T, 4, 2):
         try:
@@ -132,7 +136,9 @@ def test_values_put_into_a_block():
     claim = Claim(block(T, free=["x"]), after("y") == before("x") + before("x"), requires=before("x") >= 0)
     verdict = prove.check(claim, **QUIET)
     assert (verdict.inputs, verdict.satisfying) == (127, 64)
-    negative = prove.check(Claim(block(T, free=["x"]), after("y") == before("x") + before("x")), count_all=True, **QUIET)
+    negative = prove.check(
+        Claim(block(T, free=["x"]), after("y") == before("x") + before("x")), count_all=True, **QUIET
+    )
     assert negative.failures == 63
     assert negative.counterexample.values == {"x@0": "-1/8"}
     assert negative.smallest == "globally"
@@ -179,7 +185,7 @@ def test_interrupted_and_resumed_nothing_is_lost_or_counted_twice(tmp_path, monk
     assert isinstance(verdict, Proved)
     assert verdict.inputs == 2**10 - 2
     repeated = calls["n"] - 2 * (2**10 - 2)  # each input asks the predicate twice: in YES and in NO
-    assert 0 < before_the_interruption
+    assert before_the_interruption > 0
     assert repeated <= 4 * 64  # at most the unit that was interrupted
     assert not journal.exists()  # it has served
 
@@ -217,7 +223,11 @@ def test_both_engines_agree():
     claim = Claim(Values("x y"), x * y + B >= y, requires=x / y <= 1)
     for format in (Fixed(2), Float(2, 2)):
         fast, slow = (prove.check(claim, format, engine=e, count_all=True, **QUIET) for e in ("fast", "reference"))
-        assert (fast.failures, fast.satisfying, fast.counterexample) == (slow.failures, slow.satisfying, slow.counterexample)
+        assert (fast.failures, fast.satisfying, fast.counterexample) == (
+            slow.failures,
+            slow.satisfying,
+            slow.counterexample,
+        )
 
 
 def test_the_plan_covers_every_input_once():

@@ -13,7 +13,8 @@ SIZES = {1: 2, 2: 3, 3: 5, 4: 4, 5: 4, 6: 3, 7: 5}  # of the minimal complete au
 
 
 @pytest.mark.parametrize(
-    "expression", [*TOMITA_EXPRESSIONS.values(), TOMITA_3_FORBIDDEN, "", ".", "1?0+", "(0|1(01*0)*1)*", "((0|1)(0|1))*", "0|1|(00)+"]
+    "expression",
+    [*TOMITA_EXPRESSIONS.values(), TOMITA_3_FORBIDDEN, "", ".", "1?0+", "(0|1(01*0)*1)*", "((0|1)(0|1))*", "0|1|(00)+"],
 )
 def test_regular_expressions_are_those_of_re(expression):
     automaton, oracle = regular(expression), re.compile(expression)

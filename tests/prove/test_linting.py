@@ -12,7 +12,9 @@ from glyptic.prove.linting import sample_inputs
 F = Fixed(3)
 
 
-def made(coordinates="x y", token_embedding=((0, 1), (1, 0)), layers=(), output=((1, 0), (0, 1)), positions=None, length=4):
+def made(
+    coordinates="x y", token_embedding=((0, 1), (1, 0)), layers=(), output=((1, 0), (0, 1)), positions=None, length=4
+):
     rest = {"layers": layers, "position_embedding": positions, "max_length": length}
     return Transformer.of(F, "01", coordinates.split(), token_embedding, output, ("NO", "YES"), **rest)
 
@@ -94,7 +96,9 @@ def test_saturation_and_the_order_of_sums():
     large = made(token_embedding=((0, 1), (7, 7)), layers=[Layer((), feed([[1, 1]], [[1], [0]]))])
     assert {warning.where for warning in the("saturation", large)} == {"coordinate x"}
     # (x + y) − 1 in columns 7, 7 and −7: saturates from the left, not from the right.
-    turning = made("x y z", ((0, 0, 0), (7, 7, -7)), [Layer((), feed([[1, 1, 1]], [[0], [0], [0]]))], ((1, 0, 0), (0, 1, 0)))
+    turning = made(
+        "x y z", ((0, 0, 0), (7, 7, -7)), [Layer((), feed([[1, 1, 1]], [[0], [0], [0]]))], ((1, 0, 0), (0, 1, 0))
+    )
     (warning,) = the("order of a sum", turning)
     assert warning.where == "layer 0, w1"
     assert "7 from right to left" in warning.message

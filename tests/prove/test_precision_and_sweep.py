@@ -58,7 +58,7 @@ def test_the_table_has_steps_and_width_beside_it(tmp_path):
     for name in ("s.svg", "s.png"):
         grown.figure(tmp_path / name)
         assert (tmp_path / name).stat().st_size > 2000
-    with pytest.raises(FileError, match="svg, .png or .pdf"):
+    with pytest.raises(FileError, match=r"svg, \.png or \.pdf"):
         grown.figure(tmp_path / "s.what")
 
 
@@ -78,7 +78,9 @@ AMPLIFIED = Claim(Values("x"), x * B * B == B, requires=x > 0, name="two product
 def test_a_sweep_is_the_notes_table(tmp_path):
     """'x·∞·∞ = ∞': true in fixed F(s) from s = 2, false in every float F(e, s) with e ≥ 1, and in F(1)."""
     found = sweep(AMPLIFIED, "fixed:1..6 float:1..3,1..3 q:3,3", **QUIET)
-    assert found.holds_in == tuple(f"fixed:{s}" for s in range(2, 7)) + tuple(f for f in found.holds_in if f.startswith("q"))
+    assert found.holds_in == tuple(f"fixed:{s}" for s in range(2, 7)) + tuple(
+        f for f in found.holds_in if f.startswith("q")
+    )
     assert "Refuted" in str(found)
     found.figure(tmp_path / "sweep.svg")
     picture = (tmp_path / "sweep.svg").read_text()
@@ -114,7 +116,9 @@ def test_a_construction_that_refuses_a_format_is_in_the_table():
 
 def test_grids():
     assert len(format_grid("fixed:2..16")) == 15
-    assert [str(f) for f in format_grid("float:1..2,3..4/even")] == [f"float:{e},{s}/even" for e in (1, 2) for s in (3, 4)]
+    assert [str(f) for f in format_grid("float:1..2,3..4/even")] == [
+        f"float:{e},{s}/even" for e in (1, 2) for s in (3, 4)
+    ]
     for text in ("", "fixed:5..2", "fixed:x"):
         with pytest.raises(FormatError):
             format_grid(text)

@@ -49,8 +49,8 @@ class Precision:
         from glyptic.prove import least_precision
 
         build, right = self._construction()
-        means = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
-        limits = {"exponents": self.exponents, "largest": self.largest, "name": self.construction}
+        means: dict[str, Any] = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
+        limits: dict[str, Any] = {"exponents": self.exponents, "largest": self.largest, "name": self.construction}
         found = least_precision(build, self.max_length, of=right, **limits, **means)
         print(found)
         if self.figure is not None:

@@ -80,7 +80,7 @@ class Prove:
         if self.recheck is not None:
             from glyptic.prove.certificates import recheck
 
-            means = {"seconds": self.seconds, "backend": self.backend, "workers": self.workers}
+            means: dict[str, Any] = {"seconds": self.seconds, "backend": self.backend, "workers": self.workers}
             result = recheck(self.recheck, **means)
             print(result)
             for assumption in getattr(result.said, "assumptions", ()):

@@ -1,15 +1,15 @@
 """Claims and what decides them: enumeration, solvers, the smallest counterexample, certificates, least precision.
 
-    expressions, claims   what is claimed, written in Python; `evaluation` gives it a value over any arithmetic
-    answers               Proved, Refuted, Vacuous, Unknown
-    checking, theorems    deciding a claim; the common ones by name
-    trie, settings        all inputs, prefixes shared; what names stand for
-    units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
-    languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
-    minimise              counterexamples made small, run in exact fractions
-    certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
-    precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
-    linting               warnings about a transformer
+expressions, claims   what is claimed, written in Python; `evaluation` gives it a value over any arithmetic
+answers               Proved, Refuted, Vacuous, Unknown
+checking, theorems    deciding a claim; the common ones by name
+trie, settings        all inputs, prefixes shared; what names stand for
+units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
+languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
+minimise              counterexamples made small, run in exact fractions
+certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
+precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
+linting               warnings about a transformer
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
@@ -41,3 +41,52 @@ from glyptic.prove.precision import LeastPrecision, least_precision
 from glyptic.prove.recognisers import recogniser
 from glyptic.prove.sweeps import Sweep, sweep
 from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention
+
+__all__ = [
+    "LEAST",
+    "TRUE",
+    "Automaton",
+    "B",
+    "Block",
+    "Claim",
+    "ClaimError",
+    "Counterexample",
+    "Inputs",
+    "LeastPrecision",
+    "Proved",
+    "Refuted",
+    "Sweep",
+    "Unknown",
+    "Vacuous",
+    "Values",
+    "Verdict",
+    "accepted",
+    "after",
+    "answer",
+    "at",
+    "before",
+    "block",
+    "check",
+    "decisive",
+    "defined",
+    "equivalent",
+    "exp",
+    "holds",
+    "inputs",
+    "language",
+    "least_precision",
+    "lint",
+    "load_certificate",
+    "logit",
+    "never_zero_attention",
+    "recheck",
+    "recogniser",
+    "regular",
+    "relu",
+    "root",
+    "save_certificate",
+    "sweep",
+    "token",
+    "tomita",
+    "variables",
+]

@@ -1,4 +1,4 @@
-"""Where units run: this process, worker processes, or a Ray or Dask cluster, all through joblib; and what a lost worker looks like.
+"""Where work runs: this process, worker processes, a Ray or a Dask cluster, all through joblib; and when a worker is lost.
 
 Results come in any order, as they are done. A cluster that is already there is used: Ray's by RAY_ADDRESS, Dask's by
 DASK_SCHEDULER_ADDRESS; else one is started on this machine and stopped at the end.

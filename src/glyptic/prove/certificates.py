@@ -1,7 +1,7 @@
 """Certificates: a verdict with its whole claim, as one JSON file that anyone can check again.
 
-The file holds the claim (weights included), the verdict with every assumption, and a digest that ties the two. To check it again is
-not to trust it: a proof is run anew, and a counterexample is run in exact fractions.
+The file holds the claim, weights included, the verdict with every assumption, and a digest that ties the two. To check it
+again is not to trust it: a proof is run anew, and a counterexample is run in exact fractions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from glyptic.errors import FileError
 from glyptic.exact.files import write_whole
 from glyptic.numbers import encode
 from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
-from glyptic.prove.checking import check
+from glyptic.prove.checking import Method, check
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.minimise import fails, input_fails
 from glyptic.prove.portable import claim_from_json, claim_to_json, digest
@@ -88,7 +88,7 @@ def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | Non
         return Recheck(said, f"{what}, run in exact fractions", failing)
     if isinstance(said, Unknown):
         return Recheck(said, "there is nothing to confirm: the claim was left open", True)
-    method = "smt" if said.method == "smt" else "enumerate"
+    method: Method = "smt" if said.method == "smt" else "enumerate"
     found = check(claim, method=method, **means)
     same = type(found) is type(said) and getattr(found, "satisfying", None) == getattr(said, "satisfying", None)
     return Recheck(said, str(found).split("\n", maxsplit=1)[0], same)

@@ -58,15 +58,19 @@ def check(
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove import smt
 
-        given = {"seconds": seconds, "megabytes": megabytes}
-        return smt.check(claim, claim.subject.format, **{name: limit for name, limit in given.items() if limit is not None})  # type: ignore[arg-type]
+        assert claim.subject.format is not None
+        limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
+        stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
+        return smt.check(claim, claim.subject.format, **stated)
     path = None if journal is None else Path(journal)
     return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
 
 
 def _too_many(claim: Claim) -> bool:
     subject = claim.subject
-    return not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
+    return (
+        not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
+    )
 
 
 def in_format(claim: Claim, format: AnyFormat | None) -> Claim:

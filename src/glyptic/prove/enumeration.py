@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from typing import Any
 
 from tqdm.auto import tqdm
 
@@ -24,7 +25,9 @@ from glyptic.prove.settings import arithmetic_for
 from glyptic.prove.units import Job, Tally, Unit, count_values, merged, plan, size_of, smaller, work
 
 _TIMES_A_WORKER_MAY_DIE = 5
-_ALONE_SECONDS = 3.0  # of work in this process before others are started, which takes them longer than that to be of use
+_ALONE_SECONDS = (
+    3.0  # of work in this process before others are started, which takes them longer than that to be of use
+)
 _SEARCHED_WHOLE = 1 << 26  # values beyond which one counterexample is enough, and is then made smaller
 
 
@@ -62,40 +65,52 @@ def enumerate_claim(claim: Claim, means: Means) -> Verdict:
 
 def _finish(job: Job, units: list[Unit], journal: Journal, means: Means) -> None:
     """Do the units that the journal does not have; those of a worker that died are done again."""
-    total = sum(size_of(job.claim, unit) for unit in units)
-    done = sum(size_of(job.claim, units[number]) for number in journal.done)
-    workers = means.workers or os.cpu_count() or 1
+    sizes = [size_of(job.claim, unit) for unit in units]
+    done = sum(sizes[number] for number in journal.done)
     best = merged(job.claim, journal.done.values()).example
-    # A value claim over very many elements stops at its first counterexample, which is minimised afterwards.
-    first_is_enough = not isinstance(job.claim.subject, Inputs) and total > _SEARCHED_WHOLE and not job.count_all
-    with tqdm(total=total, initial=done, unit=" inputs", unit_scale=True, delay=1, leave=False, disable=not means.progress) as bar:
+    # A claim over very many values stops at its first counterexample, which is minimised afterwards.
+    one_is_enough = not isinstance(job.claim.subject, Inputs) and sum(sizes) > _SEARCHED_WHOLE and not job.count_all
 
-        def left(until: float = inf) -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
-            for number, unit in enumerate(units):
-                late = time.time() > min(until, job.deadline or inf)
-                if late or (first_is_enough and best is not None):
-                    return
-                if number not in journal.done:
-                    yield number, job, unit, best
+    def left(until: float = inf) -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
+        for number, unit in enumerate(units):
+            if time.time() > min(until, job.deadline or inf) or (one_is_enough and best is not None):
+                return
+            if number not in journal.done:
+                yield number, job, unit, best
+
+    with tqdm(
+        total=sum(sizes),
+        initial=done,
+        unit=" inputs",
+        unit_scale=True,
+        delay=1,
+        leave=False,
+        disable=not means.progress,
+    ) as bar:
 
         def take(results: Iterator[tuple[int, Tally | None]]) -> None:
             nonlocal best
             for number, tally in results:
                 if tally is not None and journal.enter(number, tally):
-                    bar.update(size_of(job.claim, units[number]))
+                    bar.update(sizes[number])
                     best = smaller(job.claim, best, tally.example)
 
         if means.backend == "loky":
             take(stream(_numbered_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
-        for deaths in range(_TIMES_A_WORKER_MAY_DIE + 1):
-            if not any(left()):
-                return
-            try:
-                take(stream(_numbered_work, left(), means.backend, workers))
-            except WorkerLost:
-                journal.write()
-                if deaths == _TIMES_A_WORKER_MAY_DIE:
-                    raise
+        _take_all(take, left, means, journal)
+
+
+def _take_all(take: Callable[[Any], None], left: Callable[[], Iterator[Any]], means: Means, journal: Journal) -> None:
+    """Send what is left to the workers until nothing is; a death costs what that worker had, which is sent again."""
+    deaths = 0
+    while any(left()):
+        try:
+            take(stream(_numbered_work, left(), means.backend, means.workers or os.cpu_count() or 1))
+        except WorkerLost:
+            journal.write()
+            deaths += 1
+            if deaths > _TIMES_A_WORKER_MAY_DIE:
+                raise
 
 
 def _numbered_work(number: int, job: Job, unit: Unit, known: tuple[int, ...] | None) -> tuple[int, Tally | None]:
@@ -109,24 +124,22 @@ def _verdict(job: Job, units: list[Unit], journal: Journal, seconds: float) -> V
     complete = len(journal.done) == len(units)
     method = "enumeration"
     if total.example is not None:
-        whole = complete and not total.skipped
-        counts = {"inputs": total.inputs, "failures": total.failures if whole else None}
-        counts["satisfying"] = total.satisfying if whole else None
-        if isinstance(claim.subject, Inputs):
-            # Shorter inputs come first, but units end in any order: only when all are in is the smallest known.
-            size = "globally" if complete else "locally"
-            example = example_of_input(claim, total.example)
-            return Refuted(str(claim), method, over, example, size, **counts, assumptions=assumptions, seconds=seconds)
-        about = {"method": method, "over": over, "assumptions": assumptions, "seconds": seconds}
-        return refutation(claim, total.example, minimal=complete, **about, **counts)  # type: ignore[arg-type]
+        counted = complete and not total.skipped
+        about: dict[str, Any] = {"method": method, "over": over, "assumptions": assumptions, "seconds": seconds}
+        about |= {"inputs": total.inputs, "failures": total.failures if counted else None}
+        about["satisfying"] = total.satisfying if counted else None
+        if not isinstance(claim.subject, Inputs):
+            return refutation(claim, total.example, minimal=complete, **about)
+        # Shorter inputs come first, but units end in any order: only when all are in is the smallest known.
+        size = "globally" if complete else "locally"
+        return Refuted(str(claim), counterexample=example_of_input(claim, total.example), smallest=size, **about)
     if not complete:
         tried = f"enumeration of {over}: {len(journal.done)} of {len(units)} units, {total.inputs:,} inputs, none fails"
         reason = f"the time limit, after {seconds:.1f} s"
         return Unknown(str(claim), method, over, reason, (tried,), total.inputs, seconds)
     if not total.satisfying:
         return Vacuous(str(claim), method, over, str(claim.requires), total.inputs, seconds=seconds)
-    counts = {"inputs": total.inputs, "satisfying": total.satisfying}
-    return Proved(str(claim), method, over, **counts, assumptions=assumptions, seconds=seconds)
+    return Proved(str(claim), method, over, total.inputs, total.satisfying, assumptions=assumptions, seconds=seconds)
 
 
 def describe(claim: Claim) -> str:

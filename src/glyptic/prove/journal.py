@@ -1,7 +1,7 @@
 """The journal of an enumeration: which units are done and what they came to, so that an interruption loses nothing.
 
-The file is rewritten whole, under a temporary name, and renamed; it begins with the digest of its job, so that it is never taken for
-another's. A unit is entered once: a second result for it, from a worker thought dead, is dropped.
+The file is rewritten whole, under a temporary name, and renamed; it has the digest of its job, so that it is never taken
+for another's. A unit is entered once: a second result for it, from a worker thought dead, is dropped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Warnings about a transformer: what the errata of hand-made constructions taught to look for.
 
-Some are read off the weights, others seen on runs: on all inputs up to a length if they are few, else on random ones. A warning is not
-an error: a construction may saturate on purpose. What must hold is proved with `glyptic.prove`, not linted.
+Some are read off the weights, others seen on runs: on all inputs up to some length, then on longer ones at random. A
+warning is not an error: a construction may saturate on purpose. What must hold is proved, not linted.
 """
 
 from __future__ import annotations
@@ -58,20 +58,39 @@ def lint(transformer: Transformer, runs: int = _RUNS) -> list[Warning]:
     ['masked keys', 'order of a sum', 'saturation']
     """
     seen = _look(transformer, runs)
-    checks = (never_read, dead_heads, dead_layers, flags_left_over, fixed_last_position, masked_keys, saturation, sum_order)
+    checks = (
+        never_read,
+        dead_heads,
+        dead_layers,
+        flags_left_over,
+        fixed_last_position,
+        masked_keys,
+        saturation,
+        sum_order,
+    )
     return [warning for check in checks for warning in check(seen)]
 
 
 def _look(transformer: Transformer, count: int) -> Seen:
     texts, chosen = sample_inputs(transformer, count)
-    stages = ("embedding", "*.after_*", "final_norm", "*.attention", "*.feed_forward", "*.hidden", "*.mixed", "*.output")
+    stages = (
+        "embedding",
+        "*.after_*",
+        "final_norm",
+        "*.attention",
+        "*.feed_forward",
+        "*.hidden",
+        "*.mixed",
+        "*.output",
+    )
     runs = transformer.run_batch(texts, trace=stages)
     return Seen(transformer, prepared_for(transformer), texts, runs, chosen)
 
 
 def sample_inputs(transformer: Transformer, count: int) -> tuple[tuple[tuple[str, ...], ...], str]:
     """All inputs up to the longest length that fits in `count`, and longer ones at random (a fixed seed)."""
-    vocabulary, texts = transformer.vocabulary, []
+    vocabulary = transformer.vocabulary
+    texts: list[tuple[str, ...]] = []
     length = 0
     while length < transformer.max_length and len(texts) + len(vocabulary) ** (length + 1) <= count // 2:
         length += 1
@@ -102,7 +121,9 @@ def never_read(seen: Seen) -> Iterator[Warning]:
         if layer.feed_forward is not None:
             read |= np.any(layer.feed_forward.w1 != 0, axis=0)
     for name in np.array(transformer.coordinates)[~read]:
-        yield Warning("never read", f"coordinate {name}", "no layer and no output reads it; drop it, or it was meant to be read.")
+        yield Warning(
+            "never read", f"coordinate {name}", "no layer and no output reads it; drop it, or it was meant to be read."
+        )
 
 
 def dead_heads(seen: Seen) -> Iterator[Warning]:
@@ -134,7 +155,11 @@ def flags_left_over(seen: Seen) -> Iterator[Warning]:
         values = set(transformer.position_embedding[:, k].tolist())
         written = transformer.token_embedding[:, k].any()
         if len(values) == 2 and 0 in values and not written and final.size and final[k].any():
-            yield Warning("flag left over", f"coordinate {name}", "the position embedding sets it, and the last residual still has it.")
+            yield Warning(
+                "flag left over",
+                f"coordinate {name}",
+                "the position embedding sets it, and the last residual still has it.",
+            )
 
 
 def fixed_last_position(seen: Seen) -> Iterator[Warning]:
@@ -146,7 +171,7 @@ def fixed_last_position(seen: Seen) -> Iterator[Warning]:
             yield Warning(
                 "fixed last position",
                 f"coordinate {name}",
-                f"only position {last} has it, which is the last one of inputs of length {last + 1} only; shorter inputs never see it.",
+                f"only position {last} has it, the last one of inputs of length {last + 1}; shorter inputs never see it.",
             )
 
 
@@ -161,7 +186,11 @@ def masked_keys(seen: Seen) -> Iterator[Warning]:
             told.add(error.place[:2])
             text = " ".join(seen.texts[place])
             kind = "masked keys" if type(error).__name__ == "ZeroAttention" else "0/0"
-            where = "output" if error.layer is None else f"layer {error.layer}, head {error.head}, position {error.position}"
+            where = (
+                "output"
+                if error.layer is None
+                else f"layer {error.layer}, head {error.head}, position {error.position}"
+            )
             yield Warning(kind, where, f"the input {text!r} meets 0/0 there.")
 
 
@@ -177,7 +206,9 @@ def saturation(seen: Seen) -> Iterator[Warning]:
             for k in np.flatnonzero((codes >= format.max_code).any(axis=1) | (codes <= -format.max_code).any(axis=1)):
                 if k not in told:
                     told.add(k)
-                    yield Warning("saturation", f"coordinate {seen.transformer.coordinates[k]}", f"it reaches ±B, first {stage}.")
+                    yield Warning(
+                        "saturation", f"coordinate {seen.transformer.coordinates[k]}", f"it reaches ±B, first {stage}."
+                    )
 
 
 def sum_order(seen: Seen) -> Iterator[Warning]:
@@ -194,7 +225,9 @@ def sum_order(seen: Seen) -> Iterator[Warning]:
             row = int(rows[0])
             column = int((forwards != backwards)[row].argmax())
             one, other = decode(np.array([forwards[row, column], backwards[row, column]]), seen.transformer.format)
-            message = f"row {row} sums to {one} from left to right and to {other} from right to left ({rows.size} such rows)."
+            message = (
+                f"row {row} sums to {one} from left to right and to {other} from right to left ({rows.size} such rows)."
+            )
             yield Warning("order of a sum", name, message)
 
 

@@ -95,9 +95,7 @@ def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
     return bool(judge(claim, setting, undefined)[1][0])
 
 
-def observations(
-    claim: Claim, setting: Batch, format: AnyFormat, undefined: np.ndarray | None
-) -> dict[str, str]:
+def observations(claim: Claim, setting: Batch, format: AnyFormat, undefined: np.ndarray | None) -> dict[str, str]:
     """What each side of the claim's comparisons comes to, for the one element of a setting."""
     seen: dict[str, str] = {}
     for node in claim.ensures.parts():

@@ -27,8 +27,11 @@ Json = dict[str, Any]
 
 _NODES = {
     kind.__name__: kind
-    for kind in (e.Variable, e.Coordinate, e.Logit, e.Constant, e.Operation, e.Answer, e.Token, e.Text, e.Comparison)
-    + (e.SameWord, e.Junction, e.Negation, e.Implication, e.Accepted, e.Holds, e.Defined)
+    for kind in (
+        *(e.Variable, e.Coordinate, e.Logit, e.Constant, e.Operation),
+        *(e.Answer, e.Token, e.Text),
+        *(e.Comparison, e.SameWord, e.Junction, e.Negation, e.Implication, e.Accepted, e.Holds, e.Defined),
+    )
 }
 
 
@@ -130,7 +133,9 @@ def _node_from_json(data: Any, predicate: Callable[[Any], bool] | None) -> Any:
         return Automaton(alphabet, moves, frozenset(data["accepting"]), data["start"], data["name"])
     kind = _NODES[data["node"]]
     if kind is e.Holds and predicate is None:
-        raise FileError(f"the claim rests on the Python predicate {data['name']!r}, which a file cannot hold; give it again.")
+        raise FileError(
+            f"the claim rests on the Python predicate {data['name']!r}, which a file cannot hold; give it again."
+        )
     inner = {name: _node_from_json(item, predicate) for name, item in data.items() if name != "node"}
     return kind(**{**inner, "predicate": predicate}) if kind is e.Holds else kind(**inner)
 

@@ -1,7 +1,8 @@
 """The least precision: the smallest s, for each e, in which a construction is right at length n.
 
-s(n) is what the classes CoT[T(n), d(n), s(n), e(n)] of Li et al. (2024) speak of; T(n), the steps of chain of thought, and d(n), the
-width, are listed beside it. The classes are non-uniform, so the construction may depend on n, and is right at n if it is on all inputs of length n.
+s(n) is what the classes CoT[T(n), d(n), s(n), e(n)] of Li et al. (2024) speak of; T(n), the steps of chain of thought, and
+d(n), the width, are listed beside it. The classes are non-uniform: a construction may depend on n, and is right at n if it
+is on all inputs of length n.
 """
 
 from __future__ import annotations

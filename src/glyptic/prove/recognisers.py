@@ -25,7 +25,12 @@ def recogniser(automaton: Automaton, format: Format, max_length: int) -> Transfo
     """
     states, levels = len(automaton.moves), max(1, (max_length - 1).bit_length())
     pairs = [(a, c) for a in range(states) for c in range(states)]
-    names = ["one", *(f"stay{k}" for k in range(levels)), *(f"f{a}→{c}" for a, c in pairs), *(f"g{a}→{c}" for a, c in pairs)]
+    names = [
+        "one",
+        *(f"stay{k}" for k in range(levels)),
+        *(f"f{a}→{c}" for a, c in pairs),
+        *(f"g{a}→{c}" for a, c in pairs),
+    ]
     names += [f"code.{b}" for b in range(levels)]
     names += [f"back{k}.{b}" for k in range(levels) for b in range(levels)]
     at = {name: place for place, name in enumerate(names)}
@@ -37,7 +42,9 @@ def recogniser(automaton: Automaton, format: Format, max_length: int) -> Transfo
     output = np.zeros((2, len(names)))
     for q in range(states):
         output[int(q in automaton.accepting), at[f"f{automaton.start}→{q}"]] = 1
-    layers = [Layer((_look_back(format, at, k, levels, pairs),), _compose(format, at, k, states)) for k in range(levels)]
+    layers = [
+        Layer((_look_back(format, at, k, levels, pairs),), _compose(format, at, k, states)) for k in range(levels)
+    ]
     return Transformer.of(
         format,
         automaton.alphabet,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import Prepared, State, forward
+from glyptic.exact.forward import State, forward
 from glyptic.exact.running import UNDEFINED, Engine, decide, prepared_for
 from glyptic.numbers import AnyFormat, Arithmetic, Codes, Reference, encode
 from glyptic.numbers.hosts import refusal
@@ -24,7 +24,7 @@ def arithmetic_for(format: AnyFormat, engine: Engine = "auto") -> Arithmetic:
         return Reference(format)
     from glyptic.numbers.fast import Fast
 
-    return Fast(format)  # type: ignore[arg-type]
+    return Fast(format)  # type: ignore
 
 
 def judge(claim: Claim, setting: Batch, undefined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
@@ -69,7 +69,9 @@ def setting_of_visit(walk: Walk, visit: Visit) -> tuple[Batch, np.ndarray]:
         prepared = walk.prepared[node.of]
         if isinstance(node, e.Logit):
             return prepared.arithmetic.values(visit.logits[node.of][:, prepared.transformer.answers.index(node.answer)])
-        return visit.branches[node.of].traced[node.stage][prepared.transformer.coordinate(node.coordinate), node.position]
+        return visit.branches[node.of].traced[node.stage][
+            prepared.transformer.coordinate(node.coordinate), node.position
+        ]
 
     def decided(node: Any) -> np.ndarray:
         if isinstance(node, e.Accepted):
@@ -181,6 +183,3 @@ def residual_codes(subject: Block, name: str, codes: Codes) -> Codes:
         if coordinate in known:
             out[known[coordinate], position] = row
     return out
-
-
-__all__ = ["Prepared", "free_names", "judge", "setting_of_codes", "setting_of_visit", "texts", "walk_of"]

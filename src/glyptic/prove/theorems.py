@@ -25,9 +25,7 @@ def equivalent(
     return check(equivalence(a, b, max_length, min_length=min_length, steps=steps), **means)
 
 
-def equivalence(
-    a: Transformer, b: Transformer, max_length: int, *, min_length: int = 1, steps: Steps = 1
-) -> Claim:
+def equivalence(a: Transformer, b: Transformer, max_length: int, *, min_length: int = 1, steps: Steps = 1) -> Claim:
     """The claim behind `equivalent`."""
     subject = inputs(a, b, max_length=max_length, min_length=min_length, steps=steps)
     same: Condition = answer("a") == answer("b")

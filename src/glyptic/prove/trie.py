@@ -1,8 +1,9 @@
 """All inputs of a vocabulary, each prefix computed once: a walk over the tree of inputs, many branches at a time.
 
-A *front* is a batch of inputs of one length with the state (keys and values) of their positions. It grows breadth-first, by forking
-states, until it is as wide as the machine likes; from there the walk goes depth-first, one token at a time, with no fork and no
-copy: all members of the front read the same next token. Memory is bounded by the front's width times the longest input.
+A *front* is a batch of inputs of one length with the state (keys and values) of their positions. It grows breadth-first,
+by forking states, until it is as wide as the machine likes; from there the walk goes depth-first, one token at a time, with
+no fork and no copy: all members of the front read the same next token. Memory is bounded by the front's width times the
+longest input.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def _visit(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch]) -> Vi
 def _chain(walk: Walk, name: str, branch: Branch, steps: int) -> tuple[np.ndarray, Codes]:
     """The answers of `steps` steps of chain of thought from a branch, as `exact.running.run_chunk` gives them."""
     prepared = walk.prepared[name]
-    answers = []
+    answers: list[np.ndarray] = []
     undefined = branch.failed
     for step in range(steps):
         zero = np.zeros_like(undefined)

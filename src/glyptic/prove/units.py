@@ -1,6 +1,7 @@
 """The work of an enumeration, cut into units that can be done anywhere, in any order, and counted once.
 
-A unit is a prefix with all inputs that begin with it, or a stretch of the numbered values. Its result is a `Tally`; tallies add up.
+A unit is a prefix with all inputs that begin with it, or a stretch of the numbered values. Its result is a `Tally`, and
+tallies add up.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def merged(claim: Claim, tallies: Iterable[Tally]) -> Tally:
 
 
 def work(job: Job, unit: Unit, known: tuple[int, ...] | None = None) -> Tally | None:
-    """Do a unit; None if the deadline passed on the way. `known` is the smallest counterexample so far: longer ones do not matter."""
+    """Do a unit; None if the deadline passed on the way. `known` is a counterexample: longer ones no longer matter."""
     return _work_inputs(job, unit, known) if isinstance(job.claim.subject, Inputs) else _work_values(job, unit)
 
 
