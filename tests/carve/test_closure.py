@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ TABLES: dict[str, tuple[Callable[..., Transformer], Callable[..., np.ndarray]]] 
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def decider(number: int) -> tuple[Transformer, np.ndarray]:
     T = examples.by_name(DECIDERS[number], Fixed(6))
     return T, T.run_batch(all_texts(10)).numbers
@@ -114,7 +114,7 @@ def test_depths_vocabularies_and_formats_are_reconciled_or_refused() -> None:
 
     swapped = b.replace(answers=b.answers[::-1], output=b.output[::-1])
     assert ((a & swapped).run_batch(texts).numbers == got).all()  # answers go by name, in whatever order
-    with pytest.raises(ModelError, match="token '2' is in the vocabulary of .* but not of all; pass common=True"):
+    with pytest.raises(ModelError, match=r"token '2' is in the vocabulary of .* but not of all; pass common=True"):
         a & T(2, vocabulary="012")
     common = closure.conjunction(a, T(2, vocabulary="012"), common=True)
     assert common.vocabulary == ("0", "1")
@@ -123,9 +123,9 @@ def test_depths_vocabularies_and_formats_are_reconciled_or_refused() -> None:
     with pytest.raises(ModelError, match="different formats; pass format="):
         a & T(1, format=Float(3, 4))
     assert closure.conjunction(a, T(1, format=Float(3, 4)), format=Fixed(8)).format == Fixed(8)
-    with pytest.raises(ModelError, match="options.mask is 'causal' in .* and 'full' in"):
+    with pytest.raises(ModelError, match=r"options\.mask is 'causal' in .* and 'full' in"):
         a & T(1, mask="full")
-    with pytest.raises(ModelError, match="answers of .* are NO, YES, those of"):
+    with pytest.raises(ModelError, match=r"answers of .* are NO, YES, those of"):
         a & T(1).replace(answers=("no", "yes"))
     with pytest.raises(ModelError, match="has 3: a, b, c"):
         ~random_transformer(Fixed(4), 0, Sizes(answers=tuple("abc")))

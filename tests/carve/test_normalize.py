@@ -177,7 +177,7 @@ def test_refusals_name_the_fact_and_the_value() -> None:
         normalize.plus_minus(T(NORMAL))
     with pytest.raises(FactError, match="-8 is a value and 8 is not"):
         normalize.zero_one(T(Q(3, 3)))
-    with pytest.raises(ModelError, match="options.norm is 'pre'"):
+    with pytest.raises(ModelError, match=r"options\.norm is 'pre'"):
         normalize.zero_one(T(Fixed(4), norm="pre"))
     with pytest.raises(ModelError, match="the strict mask hides"):
         normalize.zero_one(T(Fixed(4), mask="strict"), one_layer=True)

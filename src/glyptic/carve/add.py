@@ -37,14 +37,15 @@ def vector(
     refuse_norms(transformer)
     require([ONE], transformer.format, "add.vector", force)
     places = places_of(transformer, at)
+    flags: dict[str, str] = {}
     wide, units, bias = transformer, [], dict(v)
     if places is not None:
         flag = "is_" + "_".join(map(str, places))
-        wide, names = ensure(transformer, {flag: flag_column(transformer, places)})
-        units, bias = [Unit({names[flag]: 1}, v)], {}
+        wide, flags = ensure(transformer, {flag: flag_column(transformer, places)})
+        units, bias = [Unit({flags[flag]: 1}, v)], {}
     after = append(wide, Draft(wide.format, wide.coordinates).feed_forward(units, bias), place=place)
-    touch = writes(v, "+ " + _shown(v), places)
-    return carved(transformer, after, "add.vector", [touch], [ONE], place)
+    touches = [reads(flags.values()), writes(v, "+ " + _shown(v), places)]
+    return carved(transformer, after, "add.vector", touches, [ONE], place)
 
 
 def overwrite(
@@ -59,7 +60,7 @@ def overwrite(
     # relu(1 − off): 1 where the gate is open.
     units = [Unit({off: -1}, v, bias=1)] if off else []
     layers = draft.feed_forward(clear(v, off)), draft.feed_forward(units, {} if off else v)
-    touches = [reads(v, places), writes(v, _shown(v), places)]
+    touches = [reads(off and [off]), reads(v, places), writes(v, _shown(v), places)]
     after = append(wide, *layers, place=place)
     return carved(transformer, after, "add.overwrite", touches, [ONE, SYMMETRIC], place)
 
@@ -81,7 +82,7 @@ def copy(
     places = places_of(transformer, at)
     wide, off = gate(transformer, places)
     ff = Draft(wide.format, wide.coordinates).feed_forward(_copying(pairs, off))
-    touches = _copy_touches(pairs, "+ {}", places)
+    touches = [reads(off and [off]), *_copy_touches(pairs, "+ {}", places)]
     return carved(transformer, append(wide, ff, place=place), "add.copy", touches, [ONE, SYMMETRIC], place)
 
 
@@ -98,7 +99,7 @@ def move(
     wide, off = gate(transformer, places)
     draft = Draft(wide.format, wide.coordinates)
     layers = draft.feed_forward(clear(pairs, off)), draft.feed_forward(_copying(pairs, off))
-    touches = [reads(pairs, places), *_copy_touches(pairs, "{}", places)]
+    touches = [reads(off and [off]), reads(pairs, places), *_copy_touches(pairs, "{}", places)]
     after = append(wide, *layers, place=place)
     return carved(transformer, after, "add.move", touches, [ONE, SYMMETRIC], place)
 

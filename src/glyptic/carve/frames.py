@@ -104,9 +104,9 @@ def report(transformer: Transformer) -> str:
 def _block(number: int, frame: Frame) -> str:
     first, last = frame.first_layer, frame.first_layer + frame.layers - 1
     place = "no layer" if frame.layers <= 0 else f"layer {last}" if first == last else f"layers {first}–{last}"
-    counts = {"layers": frame.layers, "heads": frame.heads, "hidden units": frame.hidden}
-    counts["coordinates"] = len(frame.new_coordinates)
-    cost = ", ".join(f"{count} {what}" for what, count in counts.items())
+    counts = {"layer": frame.layers, "head": frame.heads, "hidden unit": frame.hidden}
+    counts["coordinate"] = len(frame.new_coordinates)
+    cost = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
     rows = [(t.action, _names(t.coordinates), t.positions, t.value) for t in frame.touches if t.coordinates]
     lines = [f"{number}. {frame.construction}: {place}; costs {cost}"]
     if frame.new_coordinates:

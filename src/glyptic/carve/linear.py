@@ -118,7 +118,7 @@ def between(
     head = draft.head([{flags[f"is_{j}"]: "-B"}], [{flags[f"not_{i}"]: 1}], rows, outputs)
     first = Layer((head,), draft.feed_forward(clear(chosen, off)))
     second = draft.feed_forward(_moving(scratch, chosen, off) + clear(scratch))
-    touches = [reads(chosen, sorted({i, j})), writes(chosen, f"M·h_{i}", [j]), writes(scratch, "0")]
+    touches = [reads(flags.values()), reads(chosen, sorted({i, j})), writes(chosen, f"M·h_{i}", [j]), writes(scratch, "0")]
     return carved(transformer, append(wide, first, second, place=place), "linear.between", touches, facts, place)
 
 

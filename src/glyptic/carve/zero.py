@@ -41,7 +41,7 @@ def at(
     chosen = transformer.coordinates if names is None else tuple(names)
     wide, off = gate(transformer, places)
     ff = Draft(wide.format, wide.coordinates).feed_forward(clear(chosen, off))
-    touches = [reads(chosen, places), writes(chosen, "0", places)]
+    touches = [reads(off and [off]), reads(chosen, places), writes(chosen, "0", places)]
     after = append(wide, ff, place=place)
     return carved(transformer, after, "zero.at" if off else "zero.everywhere", touches, [ONE, SYMMETRIC], place)
 
@@ -78,5 +78,5 @@ def by_saturation(
         return draft.feed_forward([Unit({name: 1}, v) for name in flags.values()], {} if flags else v)
 
     after = append(wide, *map(adding, ("B", "B", "-B")), place=place)  # type: ignore[arg-type]
-    touches = [writes(chosen, "0", places)]
+    touches = [reads(flags.values()), writes(chosen, "0", places)]
     return carved(transformer, after, "zero.by_saturation", touches, [ONE, SATURATES], place)
