@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from glyptic.errors import InputError
+from glyptic.prove import B, Claim, Values, sweep, variables
 from glyptic.prove.backends import stream
 
 HERE = Path(__file__).parent
@@ -52,6 +53,15 @@ def test_a_worker_killed_half_way_loses_nothing_and_nothing_counts_twice(backend
     result = json.loads(done.stdout.strip().splitlines()[-1])
     assert result["killed"] == 1
     assert (result["answer"], result["inputs"]) == ("Proved", 2**15 - 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "ray", "dask"])
+def test_a_sweep_on_two_workers(backend):
+    (x,) = variables("x")
+    found = sweep(Claim(Values("x"), x + B + B - B == 0), "fixed:1..8", backend=backend, workers=2, progress=False)
+    assert found.holds_in == tuple(f"fixed:{s}" for s in range(1, 9))
+    assert [verdict.inputs for verdict in found.verdicts.values()] == [2 * 4**s - 1 for s in range(1, 9)]
 
 
 @pytest.mark.slow

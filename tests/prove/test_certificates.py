@@ -51,6 +51,15 @@ def test_written_read_and_confirmed(tmp_path, claim, kind):
     assert str(again).splitlines()[-1].startswith("confirmed")
 
 
+def test_a_proof_by_solvers_is_put_to_them_again(tmp_path):
+    pytest.importorskip("bitwuzla")
+    claim = Claim(Values("x", Fixed(12)), x + B + B - B == 0)
+    path, verdict = tmp_path / "certificate.json", check(claim, method="smt")
+    assert verdict.method == "smt"
+    save_certificate(path, claim, verdict)
+    assert recheck(path).agrees
+
+
 def edited(path, change):
     content = json.loads(path.read_text())
     change(content)

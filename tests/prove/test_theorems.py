@@ -4,6 +4,8 @@ import pytest
 from tests.prove.examples import averaging_majority, broken, identity
 
 from glyptic import prove
+from glyptic.carve import normalize
+from glyptic.carve.examples import by_name
 from glyptic.exact.random import random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee
 from glyptic.prove import B, Claim, Proved, Refuted, Values, answer, before, block, logit, recogniser, tomita, variables
@@ -106,6 +108,24 @@ def test_zero_attention_is_found_with_its_input():
     with pytest.raises(ArithmeticError, match="softmax is 0/0"):
         broken_down.run(verdict.counterexample.input, engine="reference")
     assert not prove.decisive(broken_down, 5, **QUIET)
+
+
+def test_one_weight_broken_in_a_look_up_is_zero_attention_and_undecided():
+    T = recogniser(tomita(6), Fixed(2), 6)
+    off = broken(T, "layers.0.heads.0.key")  # the score loses one of its bits, and is −B everywhere
+    for question in (prove.never_zero_attention, prove.decisive):
+        assert question(T, **QUIET)
+        assert question(off, **QUIET).counterexample.input == ("0",)
+
+
+@pytest.mark.parametrize("normalized", [normalize.zero_one, normalize.infinity, normalize.plus_minus])
+@pytest.mark.parametrize("format", [Fixed(4), Float(3, 3)], ids=str)
+def test_normalization_keeps_every_answer(normalized, format):
+    T = by_name("parity:8", format)
+    U = normalized(T)
+    assert prove.equivalent(T, U, 8, **QUIET).inputs == 510
+    turned = broken(U, "output", code=format.code(-1))  # 0 in its place would not do: ±∞ leaves a margin
+    assert isinstance(prove.equivalent(T, turned, 8, **QUIET), Refuted)
 
 
 def test_equivalence_of_a_transformer_with_itself_under_other_options():

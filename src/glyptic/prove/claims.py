@@ -68,7 +68,8 @@ class Block:
         free = ", ".join(f"{name}@{position}" for name, position in self.free)
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
         last = len(next(iter(self.transformers.values())).layers) if self.last is None else self.last
-        return f"values of {free} in {self.format}, entering layers {self.first} to {last - 1} of {names}"
+        where = f"layers {self.first} to {last - 1}" if self.first < last else "the output"
+        return f"values of {free} in {self.format}, entering {where} of {names}"
 
     @property
     def format(self) -> AnyFormat:
