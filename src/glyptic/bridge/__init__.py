@@ -1,0 +1,24 @@
+"""Between `nn` and `exact`: a trained decoder into a finite format, and an exact transformer into PyTorch.
+
+    to_exact(model, format)   weights rounded, then every operation: an `exact.Transformer`
+    to_nn(transformer)        the same weights in floating point: an `nn.Decoder`
+
+What has no counterpart on the other side is refused by name, never replaced by something close to it.
+
+    part                       to_exact                                             to_nn
+    pre-norm, post-norm        LayerNorm, every step rounded                        LayerNorm
+    1/√d                       scores divided by [√d_k]                             folded into W_Q
+    ReLU                       ReLU                                                 ReLU
+    GELU, SwiGLU, RMSNorm …    refused                                              –
+    positions                  learned, sinusoidal, none; others refused            learned
+    biases of q, k, v, output  a coordinate that is 1 (`biases.py`)                 –
+    grouped heads              keys and values repeated                             –
+    heads of any width         –                                                    padded with zeros
+    saturation at B            weights beyond B refused                             weights of B refused
+    hard attention, strict     –                                                    refused
+"""
+
+from glyptic.bridge.to_exact import to_exact
+from glyptic.bridge.to_nn import ids, to_nn
+
+__all__ = ["ids", "to_exact", "to_nn"]
