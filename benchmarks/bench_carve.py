@@ -45,7 +45,8 @@ def _construction(T: Transformer) -> list[dict]:
 
 def _running() -> list[dict]:
     """A batch through the normalized transformer, over the same batch through T."""
-    T = random_transformer(Fixed(8), 0, Sizes(layers=4, heads=4, width=64, hidden=256, max_length=32), Options(attention="average"))
+    sizes = Sizes(layers=4, heads=4, width=64, hidden=256, max_length=32)
+    T = random_transformer(Fixed(8), 0, sizes, Options(attention="average"))
     tokens = np.random.default_rng(0).integers(0, 2, (32, 256))
     plain, normal = prepared_for(T), prepared_for(normalize.plus_minus(T))
     times = contest({"T": lambda: run_chunk(plain, tokens), "normalized": lambda: run_chunk(normal, tokens)}, rounds=7)

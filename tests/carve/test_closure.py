@@ -129,6 +129,9 @@ def test_depths_vocabularies_and_formats_are_reconciled_or_refused() -> None:
         a & T(1).replace(answers=("no", "yes"))
     with pytest.raises(ModelError, match="has 3: a, b, c"):
         ~random_transformer(Fixed(4), 0, Sizes(answers=tuple("abc")))
+    for operation in (lambda: a & 1, lambda: a | 1, lambda: a ^ 1):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operation()
     with pytest.raises(ModelError, match="no decider at all"):
         closure.conjunction()
     with pytest.raises(FactError, match="−x is a value"):

@@ -3,14 +3,15 @@
 from fractions import Fraction
 from itertools import product
 
+import numpy as np
 import pytest
 
-from glyptic.carve import FactError, facts, zero
+from glyptic.carve import FactError, add, facts, zero
 from glyptic.carve.amplify import plan
-from glyptic.exact import random_transformer
+from glyptic.exact import Options, random_transformer
 from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Ieee, Q
 from glyptic.numbers.exponential import exp_rounded
-from tests.carve.support import FORMATS, NORMAL
+from tests.carve.support import FORMATS, NORMAL, blank
 
 SMALL = [
     *(f for f in FORMATS if f.size < 130),
@@ -78,6 +79,20 @@ def test_the_plan_takes_every_positive_value_to_the_top(format: Format, products
         assert sums(x, found.copies, Fraction(0)) == format.max
         assert sums(x, found.swing, -format.max) == format.max
         assert format.round(x * format.max) >= found.threshold > 0
+
+
+@pytest.mark.parametrize("kind", ["softmax", "max-subtracted"])
+@pytest.mark.parametrize("logits", [("1", "0"), ("1", "B"), ("B", "-B"), ("0", "0")])
+def test_decisive_outcomes_are_those_that_run_so(logits: tuple[str, str], kind: str) -> None:
+    """Against a transformer whose logits they are."""
+    for format in SMALL:
+        if 1 in format:
+            T = blank(format, "n y", options=Options(attention=kind))  # type: ignore[arg-type]
+            bias = dict(zip("ny", logits, strict=True))
+            T = add.vector(T.replace(output=format.code(1) * np.eye(2, dtype=np.int64)), bias)
+            want = "TIE" if logits == ("0", "0") else "NO" if logits != ("1", "B") else "YES"
+            decisive = T.answer("·", engine="reference") == want != "TIE"
+            assert decisive == (facts.decides(*logits, subtract=kind == "max-subtracted").broken(format) is None), format
 
 
 def test_a_construction_is_refused_where_its_fact_fails_and_names_the_value() -> None:

@@ -1,12 +1,12 @@
 """One transformer after another: b reads a's answers, in one pass or along a chain of thought.
 
-*sequence(a, b)*: b reads, at each position, the answer that a gives to the input up to there, all in one pass. Between
-the two come 3 feed-forwards: D = [T_SI − T_NO]; (B, 0) or (0, B) by its sign; then relu(1 − B) = 0 and relu(1 − 0) = 1
-are exact bits, by which b's token embedding is added to b's position embedding.
+*sequence(a, b)*: b reads, at each position, the answer that a gives to the input up to there, all in one pass.
+Between the two come 3 feed-forwards: D = [T_SI − T_NO]; (B, 0) or (0, B) by its sign; then relu(1 − B) = 0 and
+relu(1 − 0) = 1 are exact bits, by which b's token embedding is added to b's position embedding.
 
 *relay(a, b)*: a answers until the last token is a switch (any of its answers, unless told otherwise), then b, which
-reads the input and a's whole chain of thought. Side by side, and 1 feed-forward, whose units relu(±θ·h − B·off) are a's
-logits while it is a's turn, and b's while it is b's.
+reads the input and a's whole chain of thought. Side by side, and 1 feed-forward, whose units relu(±θ·h − B·off) are
+a's logits while it is a's turn, and b's while it is b's.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *
     """Where the last token is not a switch, a's answer; where it is, b's: so `relay(a, b).run(x, steps=2)` ends
     with b(x a(x)).
 
-    With fewer switches a thinks on until it writes one; b then reads x and all that a wrote. The answers are those
-    of both.
+    The logits are theirs exactly, and −B for answers that the one whose turn it is does not have; both run at every
+    position, so where one meets 0/0 the relay does too. With fewer switches a thinks on until it writes one; b then
+    reads x and all that a wrote. The answers are those of both.
     """
     chosen = tuple(a.answers if switch is None else switch)
     facts = [ONE, SYMMETRIC, *([EXP_VANISHES] if a.options.answer == "softmax" else [])]

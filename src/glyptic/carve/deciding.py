@@ -91,7 +91,9 @@ def decider_facts(transformer: Transformer, *outcomes: tuple[str, str]) -> list[
             f"{', '.join(transformer.answers)}; only zero_one takes any number."
         )
     facts = [ONE, SYMMETRIC, SUBNORMAL, reaches_top(transformer.options.products)]
-    return facts + [decides(*logits) for logits in outcomes if transformer.options.answer == "softmax"]
+    if transformer.options.answer != "softmax":
+        return facts
+    return facts + [decides(*logits, subtract=transformer.options.attention == "max-subtracted") for logits in outcomes]
 
 
 def result_names(transformer: Transformer) -> dict[str, str]:

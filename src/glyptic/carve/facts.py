@@ -157,8 +157,9 @@ def scaled_exp_vanishes(key_width: int) -> Fact:
     return Fact("exp-vanishes", f"[exp(−B/√{key_width})] = 0", broken)
 
 
-def decides(*logits: str) -> Fact:
-    """The rounded softmax of these logits has one largest share, at the largest logit.
+def decides(*logits: str, subtract: bool = False) -> Fact:
+    """The rounded softmax of these logits has one largest share, at the largest logit; with or without the maximum
+    subtracted first.
 
     >>> from glyptic.numbers import Fixed
     >>> decides("1", "B").broken(Fixed(1)).happens
@@ -167,7 +168,8 @@ def decides(*logits: str) -> Fact:
 
     def broken(format: AnyFormat) -> Broken | None:
         x = [number(logit, format) for logit in logits]
-        exps = [exp_rounded(value, format) for value in x]
+        largest = max(x) if subtract else Fraction(0)
+        exps = [exp_rounded(format.round(value - largest), format) for value in x]
         total = Fraction(0)
         for value in exps:
             total = format.round(total + value)

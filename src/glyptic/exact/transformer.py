@@ -266,19 +266,19 @@ class Transformer:
         """The decider of both; see `glyptic.carve.closure`."""
         from glyptic.carve.closure import conjunction
 
-        return conjunction(self, other)
+        return conjunction(self, other) if isinstance(other, Transformer) else NotImplemented
 
     def __or__(self, other: Transformer) -> Transformer:
         """The decider of either."""
         from glyptic.carve.closure import disjunction
 
-        return disjunction(self, other)
+        return disjunction(self, other) if isinstance(other, Transformer) else NotImplemented
 
     def __xor__(self, other: Transformer) -> Transformer:
         """The decider of exactly one."""
         from glyptic.carve.closure import exclusive
 
-        return exclusive(self, other)
+        return exclusive(self, other) if isinstance(other, Transformer) else NotImplemented
 
 
 def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...]]]:
