@@ -34,14 +34,9 @@ def test_covariate_and_depth(tmp_path):
     assert all(float(row["risk"]) > 0 for row in rows)
 
 
-def test_baselines_and_diversity(tmp_path, monkeypatch):
-    from glyptic.icl import comparison
-
-    quick = {"prompts": 8, "slow_prompts": 2, "every": 3}
-    real = comparison.Comparison
-    monkeypatch.setattr(comparison, "Comparison", lambda **settings: real(**{**settings, **quick}))
+def test_baselines_and_diversity(tmp_path):
     headlines = {
-        "baselines": small(reproduce.baselines_of_garg(d=2, examples=6), steps=2),
+        "baselines": small(reproduce.baselines_of_garg(d=2, examples=4), steps=2, prompts=8, slow_prompts=2),
         "diversity": small(reproduce.task_diversity(d=2, examples=3), steps=2),
     }
     paths = render(headlines, tmp_path, "sequential", 1, progress=False)

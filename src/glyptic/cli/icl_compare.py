@@ -40,13 +40,14 @@ class Compare:
     def main(self) -> None:
         from glyptic.icl import figures
         from glyptic.icl.comparison import Comparison, compare
-        from glyptic.icl.curves import draw_comparison, table_rows
+        from glyptic.icl.curves import draw_comparison, legend_beside, table_rows
 
         settings = {name: value for name, value in self.__dict__.items() if name != "out"}
         comparison = Comparison(**settings)
         curves = compare(comparison, self.out.with_name(self.out.name + ".safetensors") if self.steps else None)
         print(figures.table(table_rows(curves)))
-        figure, axes = figures.new()
+        figure, axes = figures.new(size=(8.2, 4.6))
         draw_comparison(axes, curves, self.task, self.d, self.shift)
+        legend_beside(figure)
         for path in figures.save(figure, [row for one in curves for row in one.rows()], self.out):
             print(path)

@@ -102,10 +102,8 @@ def table_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     return rows
 
 
-def draw_comparison(
-    axes: Any, curves: Sequence[Curve], task: str, d: int, shift: str = "none", legend: bool = True
-) -> None:
-    """Lines with bands, the decoder thick; squared errors divided by d as in Garg et al., except where |f| = 1."""
+def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift: str = "none") -> None:
+    """Lines with bands, the decoder thick; squared errors divided by d as in Garg et al., except where E f² = 1."""
     scale = 1.0 if task in ("classification", "tree") else float(d)
     for one in curves:
         style = _style(one.name)
@@ -113,29 +111,47 @@ def draw_comparison(
         counts = np.array(one.counts)[seen]
         axes.plot(counts, one.mean[seen] / scale, label=one.name, **style)
         low, high = one.low[seen] / scale, one.high[seen] / scale
-        axes.fill_between(counts, low, high, color=style["color"], alpha=0.15, linewidth=0)
-    squared = r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")
-    wrong = "share of wrong signs" if task == "classification" else squared
-    title = f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}")
-    axes.set(xlabel="in-context examples", ylabel=wrong)
+        axes.fill_between(counts, low, high, color=style["color"], alpha=0.13, linewidth=0)
     first = [one.mean[np.isfinite(one.mean)][0] for one in curves if np.isfinite(one.mean).any()]
     axes.set_ylim(0, 1.35 * max(first) / scale)  # knowing nothing, with room above it; worse than that is cut off
-    plots.finish(axes, title, legend)
+    squared = r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")
+    wrong = "share of wrong signs" if task == "classification" else squared
+    axes.set(xlabel="in-context examples", ylabel=wrong)
+    plots.finish(axes, f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}"), legend=False)
 
 
-_ORDER = (
-    "decoder, trained", "linear attention, exact", "ridge", "least squares", "Lasso, cross-validated", "averaging",
-    "3 nearest neighbours", "CART", "gradient boosting", "net trained by Adam",
-)  # fmt: skip
+def legend_beside(figure: Any) -> None:
+    """One legend for all panels, at the right of them: every learner of any panel once, in a fixed order."""
+    entries = {}
+    for axes in figure.axes:
+        entries |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    labels = sorted(entries, key=_place)
+    figure.legend([entries[label] for label in labels], labels, loc="outside right center", frameon=False, fontsize=9)
+
+
+_COLOURS = {
+    "decoder, trained": figures.COLOURS["measured"],
+    "ridge": "#000000",
+    "linear attention, exact": figures.SERIES[0],
+    "least squares": figures.SERIES[1],
+    "Lasso, cross-validated": figures.SERIES[2],
+    "averaging": figures.SERIES[3],
+    "3 nearest neighbours": figures.SERIES[4],
+    "CART": figures.SERIES[6],
+    "gradient boosting": figures.SERIES[7],
+    "net trained by Adam": "#999999",
+}  # a learner has the same colour in every figure
+
+
+def _place(name: str) -> int:
+    return next((i for i, known in enumerate(_COLOURS) if name.startswith(known)), len(_COLOURS))
 
 
 def _style(name: str) -> dict[str, Any]:
-    """A learner has the same colour in every figure."""
-    index = next((i for i, known in enumerate(_ORDER) if name.startswith(known)), len(_ORDER))
-    first = index == 0
+    place = _place(name)
     return {
-        "color": figures.COLOURS["measured"] if first else figures.SERIES[index % len(figures.SERIES)],
-        "linewidth": 2.8 if first else 1.4,
-        "linestyle": "--" if name.startswith("ridge") else "-",
-        "zorder": 3 if first else 2,
+        "color": [*_COLOURS.values(), figures.COLOURS["muted"]][place],
+        "linewidth": 3.0 if place == 0 else 1.5,
+        "linestyle": "--" if place == 1 else "-",
+        "zorder": 4 - min(place, 2),
     }

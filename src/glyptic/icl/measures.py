@@ -79,14 +79,15 @@ def diversity(d: int, tasks: int, noise: float, examples: int, steps: int, seed:
     return [measure_pool(d, tasks, noise, examples, steps, seed)]
 
 
-def comparison(task: str, d: int, examples: int, steps: int, seed: int) -> list[Row]:
+def comparison(task: str, d: int, examples: int, steps: int, prompts: int, slow_prompts: int, seed: int) -> list[Row]:
     """A decoder trained on a task of Garg et al., and the baselines, against the number of examples."""
     import torch
 
     from glyptic.icl.comparison import Comparison, compare
 
     torch.set_num_threads(1)
-    curves = compare(Comparison(task=task, d=d, examples=examples, steps=steps, seed=seed), progress=False)
+    sizes = {"examples": examples, "steps": steps, "prompts": prompts, "slow_prompts": slow_prompts}
+    curves = compare(Comparison(task=task, d=d, seed=seed, **sizes), progress=False)
     return [row for one in curves for row in one.rows()]
 
 

@@ -66,26 +66,28 @@ def depth_and_descent(steps: int = 1500, d: int = 5) -> Headline:
     return Headline("Depth is gradient descent (Ahn et al., von Oswald et al. 2023)", note, tuple(cells), draw)
 
 
-def baselines_of_garg(steps: int = 1500, d: int = 5, examples: int = 15) -> Headline:
+def baselines_of_garg(steps: int = 1200, d: int = 5, examples: int = 15) -> Headline:
     """Garg et al. 2022: a decoder against the learner that suits each task."""
     tasks = ("noisy", "sparse", "tree", "relu")
-    cells = tuple(Cell.of("comparison", task=task, d=d, examples=examples, steps=steps, seed=0) for task in tasks)
+    sizes = {"d": d, "examples": examples, "steps": steps, "prompts": 300, "slow_prompts": 40}
+    cells = tuple(Cell.of("comparison", task=task, seed=0, **sizes) for task in tasks)
 
     def draw(rows: Sequence[Row]) -> Drawn:
         figure, axes = figures.new(2, 2, size=(12.5, 9.0))
         for one, task in zip(np.ravel(axes), tasks, strict=True):
             mine = [row for row in rows if row["task"] == task]
-            curves.draw_comparison(one, curves.from_rows(mine), task, d, legend=task == tasks[0])
+            curves.draw_comparison(one, curves.from_rows(mine), task, d)
+        curves.legend_beside(figure)
         return figure, list(rows)
 
     note = (
         f"Scaled down: d = {d} (paper: 20), decoder 3 layers × 64 (paper: 12 × 256), {steps} steps of 64 prompts "
-        "(paper: 500,000). Bands: 90 % bootstrap over 500 prompts; 60 for Lasso, boosting and net."
+        "(paper: 500,000). Bands: 90 % bootstrap over 300 prompts; 40 for Lasso, boosting and net."
     )
     return Headline("In-context learning against the right learner (Garg et al. 2022)", note, cells, draw)
 
 
-def task_diversity(steps: int = 1500, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
+def task_diversity(steps: int = 1200, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
     """Raventós et al. 2023: from memorising the training tasks to ridge regression."""
     cells = tuple(
         Cell.of("diversity", d=d, tasks=tasks, noise=noise, examples=examples, steps=steps, seed=0)
