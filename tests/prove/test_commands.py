@@ -96,6 +96,7 @@ def test_lint(model, capsys):
         ("prove", ["parity:4", "--decisive", "--max-length", "99"], "99"),
         ("prove", ["parity:4", "--language", "(0"], "is not closed"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
+        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--journal", "j"], "are for one format"),
         ("prove", ["--recheck", "nowhere.json"], "cannot read the certificate"),
         ("precision", ["automaton"], "needs a language"),
         ("precision", ["majority", "--tomita", "1", "--language", "0"], "name one"),

@@ -240,6 +240,17 @@ def test_the_plan_covers_every_input_once():
             assert len(set(units)) == len(units)
 
 
+def test_what_is_too_much_to_enumerate_is_one_sentence():
+    T = random_transformer(Fixed(2), 0, Sizes(max_length=64))
+    with pytest.raises(InputError, match=r"3\.7e[+]19 elements are too many to enumerate; shorten max_length"):
+        prove.decisive(T, 64, **QUIET)
+    x, y, z = variables("x y z")
+    with pytest.raises(InputError, match="free fewer places, or use method='smt'"):
+        prove.check(Claim(Values("x y z"), x + y == z), Fixed(8), method="enumerate", **QUIET)
+    long = Claim(inputs(T, max_length=36), answer() == "YES")
+    assert len(units_module.plan(long)) <= 2 * units_module._MOST_UNITS + 1
+
+
 def test_numbered_inputs_are_in_the_order_of_the_vocabulary():
     rows = trie_module.numbered((2,), 3, 3, 0, 9)
     assert rows.T.tolist() == [[2, a, b] for a in range(3) for b in range(3)]

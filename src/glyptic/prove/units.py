@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from glyptic.errors import FormatError
+from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 from glyptic.numbers import Codes, Exact, Format
 from glyptic.prove.claims import Block, Claim, Inputs, Values
@@ -22,6 +22,8 @@ from glyptic.prove.trie import visits
 
 INPUTS_IN_UNIT = 1 << 14
 VALUES_IN_UNIT = 1 << 20
+_MOST_UNITS = 1 << 14  # a longer job has larger units
+_MOST = 1 << 40  # beyond this nobody waits for the end
 _VALUES_AT_ONCE = 1 << 14
 
 
@@ -59,15 +61,19 @@ class Job:
 def plan(claim: Claim) -> list[Unit]:
     """All units of a claim, those of short inputs first; together they cover everything once."""
     subject = claim.subject
+    total = subject.count if isinstance(subject, Inputs) else count_values(claim)
+    if total > _MOST:
+        remedy = "shorten max_length" if isinstance(subject, Inputs) else "free fewer places, or use method='smt'"
+        raise InputError(f"{total:.1e} elements are too many to enumerate; {remedy}.")
     if isinstance(subject, Inputs):
-        return _plan_inputs(subject)
-    total = count_values(claim)
-    return [Unit(first=i, last=min(total, i + VALUES_IN_UNIT)) for i in range(0, total, VALUES_IN_UNIT)]
+        return _plan_inputs(subject, max(INPUTS_IN_UNIT, total // _MOST_UNITS))
+    size = max(VALUES_IN_UNIT, total // _MOST_UNITS)
+    return [Unit(first=i, last=min(total, i + size)) for i in range(0, total, size)]
 
 
-def _plan_inputs(subject: Inputs) -> list[Unit]:
+def _plan_inputs(subject: Inputs, size: int) -> list[Unit]:
     base, depth = len(subject.vocabulary), 0
-    while depth < subject.max_length and base ** (subject.max_length - depth) > INPUTS_IN_UNIT:
+    while depth < subject.max_length and base ** (subject.max_length - depth) > size:
         depth += 1
     below = [Unit(prefix, subject.max_length) for prefix in product(range(base), repeat=depth)]
     return [Unit((), depth - 1), *below] if depth > subject.min_length else below
