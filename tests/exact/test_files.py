@@ -59,6 +59,11 @@ def rewrite(folder, change) -> None:
     edit(folder, weights_sha256=hashlib.sha256(data).hexdigest())
 
 
+TOUCH = {"action": "writes", "coordinates": ["x0"], "positions": "all but 2", "value": "0"}
+FRAME = {
+    **{"construction": "zero", "first_layer": 0, "layers": 1, "heads": 0, "hidden": 2},
+    **{"new_coordinates": [], "touches": [TOUCH], "facts": []},
+}
 CONFIGS = [
     ({"format": "fixed:99999"}, "between 1 and 512"),
     ({"format": "fixed"}, "is not a format"),
@@ -75,6 +80,12 @@ CONFIGS = [
     ({"weights_sha256": "x"}, "64 hexadecimal digits"),
     ({"weights_sha256": "0" * 64}, "its digest differs"),
     ({"format": "fixed:2"}, "is not in fixed:2"),
+    ({"history": "none"}, "history must be a list"),
+    ({"history": [{"construction": "add"}]}, "history.0 must have exactly"),
+    ({"history": [FRAME | {"layers": -1}]}, "history.0.layers must be a count"),
+    ({"history": [FRAME | {"construction": 3}]}, "history.0.construction must be a text"),
+    ({"history": [FRAME | {"facts": [1]}]}, "history.0.facts must be a list of texts"),
+    ({"history": [FRAME | {"touches": [TOUCH | {"action": "eats"}]}]}, "history.0.touches.0.action must be one of"),
 ]
 
 
@@ -83,6 +94,12 @@ def test_edited_configs(model, changes: dict, message: str) -> None:
     edit(model, **changes)
     with pytest.raises(FileError, match=message):
         Transformer.load(model)
+
+
+def test_history_is_kept(model) -> None:
+    edit(model, history=[FRAME])
+    (frame,) = Transformer.load(model).history
+    assert frame.construction == "zero" and frame.touches[0].covers(1) and not frame.touches[0].covers(2)
 
 
 def _widen(tensors):
