@@ -47,10 +47,12 @@ def inputs_of(transformer, max_length, min_length=1):
     return [text for n in lengths for text in product(transformer.vocabulary, repeat=n)]
 
 
-@pytest.fixture(params=["wide fronts", "narrow fronts"])
+@pytest.fixture(params=["wide fronts", "wide, no crowns", "narrow, no crowns", "narrow fronts"])
 def fronts(request, monkeypatch):
-    """Fronts so narrow that the walk goes depth-first, and units so small that there are many, or neither."""
-    if request.param == "narrow fronts":
+    """Every way of walking: breadth-first only, depth-first in many small units, the last levels in one pass or not."""
+    if "no crowns" in request.param:
+        monkeypatch.setattr(trie_module, "levels_at_once", lambda _: 0)
+    if "narrow" in request.param:
         monkeypatch.setattr(trie_module, "_WIDEST", 2)
         monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 4)
 

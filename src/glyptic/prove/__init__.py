@@ -1,10 +1,11 @@
 """Claims and what decides them: enumeration, solvers, the smallest counterexample, certificates, least precision.
 
-expressions, claims   what is claimed, written in Python; `evaluation` gives it a value over any arithmetic
+expressions, claims   what is claimed, written in Python (with `conditions`); `evaluation` gives it a value in any arithmetic
 answers               Proved, Refuted, Vacuous, Unknown
 checking, theorems    deciding a claim; the common ones by name
-trie, settings        all inputs, prefixes shared; what names stand for
+trie, crowns          all inputs, each prefix computed once; `settings`: what the names in a claim stand for
 units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
+smt, solvers          claims put to solvers: `questions` over `terms`, bit-vectors that fold (`bits`)
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again

@@ -2,14 +2,15 @@
 
 A *front* is a batch of inputs of one length with the state (keys and values) of their positions. It grows breadth-first,
 by forking states, until it is as wide as the machine likes; from there the walk goes depth-first, one token at a time, with
-no fork and no copy: all members of the front read the same next token. Memory is bounded by the front's width times the
-longest input.
+no fork and no copy: all members of the front read the same next token; the last levels go in one pass (`crowns`). Memory
+is bounded by the front's width times the longest input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from glyptic.exact.forward import Prepared, State, embed, forward
 from glyptic.exact.running import UNDEFINED, decide, run_chunk
 from glyptic.exact.transformer import Transformer
 from glyptic.numbers import Codes
+from glyptic.prove.crowns import Crown, grow, levels_at_once
 
 _FRONT_BYTES = 1 << 23  # of keys and values in a front, about what stays in the caches near the cores
 _WIDEST, _NARROWEST = 4096, 64
@@ -95,6 +97,10 @@ def _below(
         yield _visit(walk, tokens, branches)
     if length == walk.max_length or not deeper(length + 1):
         return
+    rest = walk.max_length - length
+    if rest <= levels_at_once(walk.vocabulary) and all(step == 1 for step in walk.steps[length : walk.max_length]):
+        yield from _crown_visits(walk, tokens, branches, rest)
+        return
     if batch * walk.vocabulary <= width:  # fork: parents repeated, children in the order of the vocabulary
         items = np.repeat(np.arange(batch), walk.vocabulary)
         added = np.tile(np.arange(walk.vocabulary), batch)[None]
@@ -107,6 +113,35 @@ def _below(
         grown = np.concatenate([tokens, added])
         children = {name: _extend(walk, name, branch, added) for name, branch in branches.items()}
         yield from _below(walk, grown, children, width, deeper)
+
+
+def _crown_visits(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch], levels: int) -> Iterator[Visit]:
+    """The last levels, from one pass for each transformer; members of a visit are in the order of the vocabulary."""
+    length, batch = tokens.shape
+    crowns = {
+        name: grow(walk.prepared[name], branch.state, batch, levels, walk.stages.get(name, frozenset()))
+        for name, branch in branches.items()
+    }
+    for size in range(max(1, walk.min_length - length), levels + 1):
+        paths = np.array(list(product(range(walk.vocabulary), repeat=size)))
+        longer = np.concatenate([np.repeat(tokens, len(paths), axis=1), np.tile(paths.T, batch)])
+        grown = {name: _crown_branch(branches[name], crown, length, size) for name, crown in crowns.items()}
+        yield _visit(walk, longer, grown)
+
+
+def _crown_branch(branch: Branch, crown: Crown, length: int, size: int) -> Branch:
+    """A crown's paths of one size as a branch, (…, batch · paths): the paths of a member of the front side by side."""
+    level = crown.level(size)
+    beginnings = [crown.along(path) for path in crown.paths[level]]
+    failed = np.stack([branch.failed | crown.failed[along].any(axis=0) for along in beginnings], axis=1).ravel()
+    last = np.moveaxis(crown.residual[:, level], 1, 2)
+    traced = {}
+    for stage, array in crown.traced.items():
+        new = np.stack([array[:, along] for along in beginnings], axis=-1)  # (d, size, batch, paths)
+        new = new.reshape(*new.shape[:2], -1)
+        before = branch.traced.get(stage)
+        traced[stage] = new if before is None else np.concatenate([before.repeat(len(beginnings), axis=2), new], axis=1)
+    return Branch(State(length + size), np.ascontiguousarray(last).reshape(len(last), 1, -1), failed, traced)
 
 
 def _root(prepared: Prepared) -> Branch:

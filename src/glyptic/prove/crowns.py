@@ -1,0 +1,90 @@
+"""The last levels of the tree of inputs in one pass: all continuations of a front at once, by attention along the tree.
+
+The continuations of up to three tokens, say, are 2 + 4 + 8 new positions of every member of the front. Each sees the front's own
+positions, its ancestors among the new ones, and itself, in this order, which is the order of its input: so every sum is the one
+that the input alone would give. Keys and values of the front are read by all of them, and copied for none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from glyptic.exact.forward import Prepared, State, layer_norm, run_layer
+
+_MOST_POSITIONS = 16
+
+
+@dataclass(frozen=True)
+class Crown:
+    """What a transformer makes of all continuations of a front."""
+
+    paths: tuple[tuple[int, ...], ...]
+    residual: Any  # (d, paths, batch), after all layers
+    failed: np.ndarray  # (paths, batch): 0/0 met at the path's last position
+    traced: dict[str, Any]  # stage -> (d, paths, batch)
+
+    def level(self, length: int) -> slice:
+        """The paths of a length, in the order of the vocabulary."""
+        lengths = [len(path) for path in self.paths]
+        return slice(lengths.index(length), lengths.index(length) + lengths.count(length))
+
+    def along(self, path: tuple[int, ...]) -> list[int]:
+        """The numbers of a path's beginnings and of itself."""
+        return [self.paths.index(path[:size]) for size in range(1, len(path) + 1)]
+
+
+def levels_at_once(vocabulary: int) -> int:
+    """How many levels a crown has: as many as stay within a few positions.
+
+    >>> [levels_at_once(size) for size in (2, 3, 4, 16, 17)]
+    [3, 2, 1, 1, 0]
+    """
+    levels = 0
+    while sum(vocabulary**size for size in range(1, levels + 2)) <= _MOST_POSITIONS and levels < 3:
+        levels += 1
+    return levels
+
+
+def grow(prepared: Prepared, state: State, batch: int, levels: int, stages: frozenset[str]) -> Crown:
+    """Run every continuation of `levels` tokens or fewer, from a front's state; the mask is causal or strict."""
+    transformer = prepared.transformer
+    tokens = range(len(transformer.vocabulary))
+    paths = tuple(path for size in range(1, levels + 1) for path in product(tokens, repeat=size))
+    failed = np.zeros((len(paths), batch), bool)
+    traced: dict[str, Any] = {}
+
+    def record(stage: str, array: Any) -> None:
+        if stage in stages:
+            traced[stage] = array
+
+    def complain(_: Any, where: np.ndarray) -> None:
+        np.logical_or(failed, where, out=failed)
+
+    residual = _embedded(prepared, paths, state.length, batch)
+    record("embedding", residual)
+    visible = _visible(paths, state.length, transformer.options.mask == "causal")
+    for l, layer in enumerate(prepared.layers):
+        earlier = (state.keys[l], state.values[l]) if state.length else None
+        residual, _, _ = run_layer(prepared, l, layer, residual, earlier, visible, record, complain)
+    if prepared.final_norm is not None:
+        residual = layer_norm(prepared.arithmetic, residual, prepared.final_norm, None, complain)
+        record("final_norm", residual)
+    return Crown(paths, residual, failed, traced)
+
+
+def _embedded(prepared: Prepared, paths: tuple[tuple[int, ...], ...], length: int, batch: int) -> Any:
+    """[θ_TE + θ_PE] of each path's last token, the same for the whole front: (d, paths, batch)."""
+    of_tokens = prepared.token_embedding[[path[-1] for path in paths]].T[:, :, None]
+    of_positions = prepared.position_embedding[[length + len(path) - 1 for path in paths]].T[:, :, None]
+    column = prepared.arithmetic.add(of_tokens, of_positions)
+    return np.ascontiguousarray(np.broadcast_to(column, (*column.shape[:2], batch)))
+
+
+def _visible(paths: tuple[tuple[int, ...], ...], earlier: int, itself: bool) -> np.ndarray:
+    """Which keys each path sees, (paths, earlier + paths): all earlier ones, its beginnings, and, if causal, itself."""
+    among = [[a[: len(b)] == b and (itself or len(b) < len(a)) for b in paths] for a in paths]
+    return np.concatenate([np.ones((len(paths), earlier), bool), np.array(among)], axis=1)
