@@ -62,9 +62,10 @@ def test_within_fifteen_percent_of_bayes_optimal_ridge():
     train(learner, Linear(d, noise), decoder_plan(d, noise, examples, steps=12_000))
     test = sample(Linear(d, noise), np.random.default_rng(99), 4000, examples)
     counts = range(examples + 1)
-    decoder = ((answers(learner, test, counts) - test.target) ** 2).mean()
-    ridge = ((ridge_answers(test, noise, counts) - test.target) ** 2).mean()
-    assert decoder < 1.15 * ridge
+    decoder = ((answers(learner, test, counts) - test.target) ** 2).mean(axis=0)
+    ridge = ((ridge_answers(test, noise, counts) - test.target) ** 2).mean(axis=0)
+    assert decoder.mean() < 1.15 * ridge.mean()
+    assert decoder[d:].mean() < 1.2 * ridge[d:].mean()  # measured: 1.14
 
 
 @pytest.mark.parametrize(
