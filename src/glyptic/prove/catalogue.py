@@ -1,13 +1,14 @@
 """The theorems of the constructions: for each, a claim about all values of a format, made from what `glyptic.carve` builds.
 
-Residuals enter with every main coordinate free at every position; flags and codes hold what the position embedding writes, scratch
-holds 0. A claim says what the coordinates are afterwards, all of them: what is written, and that the rest is preserved.
+Residuals enter with every main coordinate free at every position; flags and codes hold what the position embedding writes,
+scratch holds 0. A claim says what the coordinates are afterwards, all of them: what is written, and that the rest is preserved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -25,30 +26,34 @@ MATRIX = (("1", "-1"), ("1/2", "1"))  # M, where a matrix is asked for
 POSITIONS = 3
 
 
+Maker = Callable[[Format, Products], Claim]
+
+
 @dataclass(frozen=True)
 class Theorem:
     """A construction, what it does in words, and the claim that says so in a format."""
 
     name: str
     says: str
-    claim: Callable[[Format, Products], Claim]
+    claim: Maker
 
 
-def plain(format: Format, products: Products = "rounded", names: Sequence[str] = MAIN, output: Any = None) -> Transformer:
+def plain(
+    format: Format, products: Products, names: Sequence[str] = MAIN, output: Any = None, positions: int = POSITIONS
+) -> Transformer:
     """A decider without layers whose logits are `output` times its coordinates: the first two, unless said."""
     d = len(names)
     theta = output or [[int(k == i) for k in range(d)] for i in range(2)]
-    zeros = [[0] * d] * 2
-    return Transformer.of(
-        format, "01", names, zeros, theta, ["NO", "YES"], max_length=POSITIONS, options=Options(products=products)
-    )
+    zeros, options = [[0] * d] * 2, Options(products=products)
+    return Transformer.of(format, "01", names, zeros, theta, ["NO", "YES"], max_length=positions, options=options)
 
 
 # Saying things -----------------------------------------------------------------------------------------------------------
 
 
 def everything(conditions: Iterable[Condition]) -> Condition:
-    return reduce(lambda a, b: a & b, conditions, TRUE)
+    always: Condition = TRUE
+    return reduce(lambda a, b: a & b, conditions, always)
 
 
 def about(built: Transformer, ensures: Condition, positions: int = POSITIONS, free: Sequence[str] = MAIN) -> Claim:
@@ -57,9 +62,7 @@ def about(built: Transformer, ensures: Condition, positions: int = POSITIONS, fr
     return Claim(block(built, free=free, positions=positions, from_positions=flags), ensures)
 
 
-def become(
-    built: Transformer, wanted: dict[tuple[str, int], Value | int | str], positions: int = POSITIONS
-) -> Claim:
+def become(built: Transformer, wanted: Mapping[tuple[str, int], Value | int], positions: int = POSITIONS) -> Claim:
     """After the layers, the places named hold the values named; all others hold what they held before."""
     conditions = [
         after(name, i) == wanted.get((name, i), before(name, i))
@@ -70,13 +73,7 @@ def become(
 
 def image(row: Sequence[str], i: int) -> Value:
     """⟨row, h_i⟩ over the main coordinates, rounded step by step."""
-    return reduce(lambda a, b: a + b, [before(name, i) * _number(w) for name, w in zip(MAIN, row, strict=True)])
-
-
-def _number(text: str) -> Any:
-    from fractions import Fraction
-
-    return Fraction(text)
+    return reduce(lambda a, b: a + b, [before(name, i) * Fraction(w) for name, w in zip(MAIN, row, strict=True)])
 
 
 # Adding, copying, clearing ---------------------------------------------------------------------------------------------------
@@ -88,7 +85,7 @@ def _vector(format: Format, products: Products) -> Claim:
 
 
 def _overwrite(format: Format, products: Products) -> Claim:
-    return become(add.overwrite(plain(format, products), {"x": 1, "y": "-B"}, at=1), {("x", 1): 1, ("y", 1): -B})
+    return become(add.overwrite(plain(format, products), {"x": 1, "y": -1}, at=1), {("x", 1): 1, ("y", 1): -1})
 
 
 def _copy(format: Format, products: Products) -> Claim:
@@ -119,7 +116,9 @@ def _ignore(format: Format, products: Products) -> Claim:
     blind = ignore.coordinates(append(plain(format, products), mixing), ["y"])
     other = rename(blind, {"y": "z"})
     same = (after("x", of="a") == after("x", of="b")) & (after("y", of="a") == before("y", of="a"))
-    return Claim(block(blind, other, free=MAIN), same & (after("x", of="a") == before("x", of="a") + relu(before("x", of="a"))))
+    return Claim(
+        block(blind, other, free=MAIN), same & (after("x", of="a") == before("x", of="a") + relu(before("x", of="a")))
+    )
 
 
 # Linear maps and look-up -------------------------------------------------------------------------------------------------------
@@ -133,10 +132,12 @@ def _into(format: Format, products: Products) -> Claim:
 
 def _in_place(format: Format, products: Products) -> Claim:
     built = linear.in_place(plain(format, products), [list(row) for row in MATRIX])
-    return become(built, {(name, i): image(row, i) for name, row in zip(MAIN, MATRIX, strict=True) for i in range(POSITIONS)})
+    return become(
+        built, {(name, i): image(row, i) for name, row in zip(MAIN, MATRIX, strict=True) for i in range(POSITIONS)}
+    )
 
 
-def _between(i: int, j: int) -> Callable[[Format, Products], Claim]:
+def _between(i: int, j: int) -> Maker:
     def claim(format: Format, products: Products) -> Claim:
         built = linear.between(plain(format, products), [list(row) for row in MATRIX], i, j)
         return become(built, {(name, j): image(row, i) for name, row in zip(MAIN, MATRIX, strict=True)})
@@ -145,8 +146,10 @@ def _between(i: int, j: int) -> Callable[[Format, Products], Claim]:
 
 
 def _lookup(format: Format, products: Products) -> Claim:
-    built = lookup.position(plain(format, products), lambda i: i // 2, ["x"], ["z"])
-    return become(built, {("z", i): before("x", i // 2) for i in range(POSITIONS)})
+    """From every position to some, so that every bit of a code is told from its opposite."""
+    pointed = (0, 0, 1, 2)
+    built = lookup.position(plain(format, products, positions=4), lambda i: pointed[i], ["x"], ["z"])
+    return become(built, {("z", i): before("x", p) for i, p in enumerate(pointed)}, positions=4)
 
 
 def _loop(format: Format, products: Products) -> Claim:
@@ -182,15 +185,9 @@ def _normalized(
     if says is ZERO_ONE:
         built = built.with_options(answer="logits")
     codes = tuple(name for name in built.coordinates if name not in (*base.coordinates, "NO", "YES"))
-    cleared = [after(name, -1, of="b") == 0 for name in (*MAIN, *codes)]
+    cleared = [after(name, i, of="b") == 0 for name in (*MAIN, *codes) for i in range(2)]
     subject = block(base, built, free=MAIN, positions=2)
-    return Claim(_with_codes(subject, codes), says & everything(cleared))
-
-
-def _with_codes(subject: Any, codes: tuple[str, ...]) -> Any:
-    from dataclasses import replace
-
-    return replace(subject, from_positions=codes)
+    return Claim(replace(subject, from_positions=codes), says & everything(cleared))
 
 
 NO_A, YES_A, NO_B, YES_B = logit("NO", "a"), logit("YES", "a"), logit("NO", "b"), logit("YES", "b")
@@ -201,14 +198,18 @@ PLUS_MINUS = (_SAYS_YES >> ((NO_B == -B) & (YES_B == B))) & (~_SAYS_YES >> ((NO_
 DECISIVE = (_SAYS_YES >> (answer("b") == "YES")) & (~_SAYS_YES >> (answer("b") == "NO"))
 
 
-def _normalization(construct: Callable[..., Transformer], says: Condition, **settings: Any) -> Callable[[Format, Products], Claim]:
+def _normalization(
+    construct: Callable[..., Transformer], says: Condition, **settings: Any
+) -> Callable[[Format, Products], Claim]:
     return lambda format, products: _normalized(format, products, construct, says, **settings)
 
 
 # Closure -----------------------------------------------------------------------------------------------------------------------
 
 
-def _closure(combine: Callable[..., Transformer], count: int, accepts: Callable[[int], bool]) -> Callable[[Format, Products], Claim]:
+def _closure(
+    combine: Callable[..., Transformer], count: int, accepts: Callable[[int], bool]
+) -> Callable[[Format, Products], Claim]:
     """Deciders whose logits are free: the answer is YES exactly when an accepted number of them say YES."""
 
     def claim(format: Format, products: Products) -> Claim:
@@ -221,7 +222,8 @@ def _closure(combine: Callable[..., Transformer], count: int, accepts: Callable[
             yes, no = (B, -B) if accepts(sum(pattern)) else (-B, B)
             cases.append(case >> ((logit("YES") == yes) & (logit("NO") == no)))
         free = [name for name in built.coordinates if "." in name]
-        return Claim(block(built, free=free), everything(cases))
+        cleared = everything(after(name) == 0 for name in built.coordinates if name not in ("NO", "YES"))
+        return Claim(block(built, free=free), everything(cases) & cleared)
 
     return claim
 
@@ -231,6 +233,11 @@ def _negation(format: Format, products: Products) -> Claim:
     flipped = (NO_A == YES_B) & (YES_A == NO_B)
     return Claim(block(a, closure.negation(a), free=MAIN), flipped)
 
+
+_ZERO_ONE = _normalization(normalize.zero_one, ZERO_ONE)
+_INFINITY = _normalization(normalize.infinity, INFINITY)
+_PLUS_MINUS = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE)
+_IN_ONE_LAYER = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE, one_layer=True)
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem("add.vector", "h_1 += v, all else preserved", _vector),
@@ -245,15 +252,15 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem("linear.in_place", "h := M·h at every position", _in_place),
     Theorem("linear.between", "h_2 := M·h_0, all else preserved, never 0/0", _between(0, 2)),
     Theorem("linear.between, i = j", "h_1 := M·h_1, all else preserved, never 0/0", _between(1, 1)),
-    Theorem("lookup.position", "z := x of position i div 2, all else preserved, never 0/0", _lookup),
+    Theorem("lookup.position", "z := x of the position that a code names, all else preserved, never 0/0", _lookup),
     Theorem("loop.block", "x := x + 1 + 1 + 1 by one layer three times", _loop),
-    Theorem("normalize.zero_one", "the residual is (T_NO, T_SI, 0, …)", _normalization(normalize.zero_one, ZERO_ONE)),
-    Theorem("normalize.infinity", "the residual is (1, B, 0, …) if T_SI > T_NO, else (1, 0, 0, …)", _normalization(normalize.infinity, INFINITY)),
-    Theorem("normalize.plus_minus", "the residual is (−B, B, 0, …) if T_SI > T_NO, else (B, −B, 0, …)", _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE)),
-    Theorem("normalize.plus_minus, one layer", "the same by a head and a feed-forward", _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE, one_layer=True)),
+    Theorem("normalize.zero_one", "the residual is (T_NO, T_SI, 0, …)", _ZERO_ONE),
+    Theorem("normalize.infinity", "the residual is (1, B, 0, …) if T_SI > T_NO, else (1, 0, 0, …)", _INFINITY),
+    Theorem("normalize.plus_minus", "it is (−B, B, 0, …) if T_SI > T_NO, else (B, −B, 0, …), and decisive", _PLUS_MINUS),
+    Theorem("normalize.plus_minus, one layer", "the same by a head and a feed-forward", _IN_ONE_LAYER),
     Theorem("closure.negation", "the logits exchanged", _negation),
-    Theorem("closure.conjunction", "a & b on the answers, ±∞-normalized", _closure(closure.conjunction, 2, lambda n: n == 2)),
-    Theorem("closure.disjunction", "a | b on the answers, ±∞-normalized", _closure(closure.disjunction, 2, lambda n: n > 0)),
-    Theorem("closure.exclusive", "a ^ b on the answers, ±∞-normalized", _closure(closure.exclusive, 2, lambda n: n == 1)),
-    Theorem("closure.majority", "YES where two or three of three say YES", _closure(closure.majority, 3, lambda n: n >= 2)),
+    Theorem("closure.conjunction", "a & b, ±∞-normalized", _closure(closure.conjunction, 2, lambda n: n == 2)),
+    Theorem("closure.disjunction", "a | b, ±∞-normalized", _closure(closure.disjunction, 2, lambda n: n > 0)),
+    Theorem("closure.exclusive", "a ^ b, ±∞-normalized", _closure(closure.exclusive, 2, lambda n: n == 1)),
+    Theorem("closure.majority", "two or three of three, ±∞-normalized", _closure(closure.majority, 3, lambda n: n >= 2)),
 )

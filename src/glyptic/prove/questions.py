@@ -1,7 +1,7 @@
 """A claim with free values as a question to a solver: the same evaluation as everywhere, over terms.
 
-Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressions through `glyptic.prove.evaluation`, whose `Setting`
-is here one of conditions: every truth value is a bit of a solver.
+Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressions through `glyptic.prove.evaluation`, whose
+`Setting` is here one of conditions: every truth value is a bit of a solver.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from glyptic.prove import bits
 from glyptic.prove import expressions as e
 from glyptic.prove.attention_terms import Terms
 from glyptic.prove.bits import FALSE, TRUE, Bits
-from glyptic.prove.claims import Block, Claim, Values
+from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.evaluation import truth
+from glyptic.prove.plain_terms import PlainTerms
 from glyptic.prove.settings import free_names, residual_codes
 from glyptic.prove.terms import Inexpressible, Number, Scalar
 
@@ -39,12 +40,17 @@ class Question:
     good: Bits
     enclosed: bool  # whether some exp is only enclosed, so that a solution may be none
 
+    @property
+    def failing(self) -> list[Bits]:
+        """What a counterexample satisfies."""
+        return [*self.domain, self.given, bits.opposite(self.good)]
+
 
 def pose(claim: Claim, format: Format) -> Question:
     """The question that decides a claim on values or on a block."""
     subject, names = claim.subject, free_names(claim)
-    products = "rounded" if isinstance(subject, Values) else _products(subject)
-    terms = Terms(format, products)
+    assert not isinstance(subject, Inputs)
+    terms = PlainTerms(format) if isinstance(subject, Values) else Terms(format, _products(subject))
     free = {name: terms.free(name) for name in names}
     if isinstance(subject, Values):
         setting, undefined = TermSetting(terms, lambda node: free[node.name]), FALSE
@@ -62,7 +68,7 @@ def pose(claim: Claim, format: Format) -> Question:
 class TermSetting:
     """Names as terms and truth values as conditions; arrays are of shape (1,)."""
 
-    arithmetic: Terms  # type: ignore[assignment]
+    arithmetic: Any  # Terms
     read_value: Callable[[Any], Scalar]
     words: Mapping[str, Word] = field(default_factory=dict)  # the answer of each transformer
     block_undefined: Bits = FALSE

@@ -2,7 +2,7 @@
 
 Both come with the extra glyptic[prove]. Ctrl-C reaches a solver in the middle of its work.
 
->>> ask("bitwuzla", "(set-logic QF_BV)(declare-const |x| (_ BitVec 4))(assert (= |x| (bvmul |x| |x|)))(assert (bvult (_ bv1 4) |x|))").status
+>>> ask("bitwuzla", "(declare-const x (_ BitVec 4)) (assert (= x (bvmul x x))) (assert (bvult (_ bv1 4) x))").status
 'unsat'
 """
 

@@ -5,6 +5,7 @@ In a wider one a coarser staircase encloses it from both sides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -48,7 +49,7 @@ def exp_staircase(format: Format, low: int, high: int) -> Staircase:
     least, most = exp_code(low, format), exp_code(high, format)
     first = _first(lambda code: exp_code(code, format) > least, low, high)  # both ends are flat, and may be long
     last = _first(lambda code: exp_code(code, format) >= most, low, high)
-    if last - first < _MOST_CODES and format.precision <= 40 and -1000 < format.least_exponent and format.max < 2**1000:
+    if last - first < _MOST_CODES and format.precision <= 40 and format.least_exponent > -1000 and format.max < 2**1000:
         codes = np.arange(first, last + 1)
         images = encode(exp_floats(to_float64(codes, format), format), format)
         jumps = np.flatnonzero(np.diff(images)) + 1
@@ -63,11 +64,11 @@ def exp_staircase(format: Format, low: int, high: int) -> Staircase:
     return Staircase(tuple(anchors), tuple(images_at), (*images_at[1:], most))
 
 
-def _first(holds: object, low: int, high: int) -> int:
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The first code of low … high where a condition that never turns false again holds; `high` if it does nowhere."""
     while low < high:
         middle = (low + high) // 2
-        if holds(middle):  # type: ignore[operator]
+        if holds(middle):
             high = middle
         else:
             low = middle + 1

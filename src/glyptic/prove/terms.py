@@ -1,10 +1,10 @@
-"""Rounded arithmetic on terms of a solver, simplified as it is built: what `glyptic.exact.forward` runs over when values are free.
+"""Rounded arithmetic on a solver's terms, simplified as it is built: what `glyptic.exact.forward` runs over when values are free.
 
-A scalar is a `Fraction` (a constant: it folds through the reference arithmetic) or a `Number`, a bit-vector that knows something of
-itself. What it knows is what the proofs on paper use:
+A scalar is a `Fraction` (a constant: it folds through the reference arithmetic) or a `Number`, a bit-vector that knows something
+of itself. What it knows is what the proofs on paper use:
 
     range      rounding is monotone, so ranges follow every operation: relu([h − B]) has the range 0 … 0, and is the constant 0
-    opposite   rounding commutes with negation (but in two's complement), so [−m·h] is the opposite of [m·h], and shares its circuit
+    opposite   rounding commutes with negation (but in two's complement), so [−m·h] is the opposite of [m·h], one circuit for both
     sign       where x ≠ y ⇒ [x − y] ≠ 0, the sign of [x − y] is the order of x and y; [B·x] has the sign of x
     cases      relu(x) is x if 0 < x, else 0. Ranges are followed in each case, and an operation that is trivial in one is done in
                each: relu(x) − relu(−x) is x again, and the constructed weights vanish before a solver sees them
@@ -133,11 +133,21 @@ class RoundedTerms(Scalarwise):
         low, high = self._bounds(ends(operands))
         if low == high:
             return self.format.value(low)
-        result = Number(circuit(*map(self.code, operands)), low, high)
-        if conditions:
-            cases = [result.within(*self._bounds(ends(branch))) for branch in self._branches(operands, conditions[0])]
-            result = replace(result, cases=(conditions[0], *cases))
-        return result
+        return self._refined(Number(circuit(*map(self.code, operands)), low, high), operands, ends)
+
+    def _refined(self, result: Number, operands: Sequence[Scalar], ends: Ends, depth: int = 2) -> Scalar:
+        """A result of which more is known in the cases of its operands, two deep."""
+        low, high = self._bounds(ends(operands))
+        if low == high:
+            return self.format.value(low)
+        result = result.within(low, high)
+        condition = next((x.cases[0] for x in operands if isinstance(x, Number) and x.cases is not None), None)
+        if condition is None or depth == 0:
+            return result
+        then, otherwise = (
+            self._refined(result, branch, ends, depth - 1) for branch in self._branches(operands, condition)
+        )
+        return replace(result, cases=(condition, then, otherwise))
 
     def _branches(self, operands: Sequence[Scalar], condition: Bits) -> list[list[Scalar]]:
         return [[self._under(x, condition, holds) for x in operands] for holds in (True, False)]
@@ -152,6 +162,8 @@ class RoundedTerms(Scalarwise):
             return self.negate(self._under(x.opposite, condition, holds))
         if self.positive(x) is condition:
             return x.within(1, x.high) if holds else x.within(x.low, 0)
+        if self.negative(x) is condition:
+            return x.within(x.low, -1) if holds else x.within(0, x.high)
         return x
 
     def _bounds(self, ends: list[Fraction]) -> tuple[int, int]:
@@ -237,11 +249,13 @@ class RoundedTerms(Scalarwise):
         if self.format.round(weight * self.format.least) == 0 or product.opposite is not None or not self.symmetric:
             return product
         product = replace(product, sign=x.sign or (x, self.zero))
-        positive = self.positive(x)
-        if product.cases is not None or positive.is_constant:
+        positive, negative = self.positive(x), self.negative(x)
+        if product.cases is not None or positive.is_constant or negative.is_constant:
             return product
-        ranges = [self._bounds(self._product_ends([weight, part])) for part in (x.within(1, x.high), x.within(x.low, 0))]
-        return replace(product, cases=(positive, *(product.within(*ends) for ends in ranges)))
+        parts = (x.within(1, x.high), x.within(x.low, -1))
+        above, below = (product.within(*self._bounds(self._product_ends([weight, part]))) for part in parts)
+        not_above = replace(product.within(product.low, 0), cases=(negative, below, self.zero))
+        return replace(product, cases=(positive, above, not_above))
 
     def scalar_fused(self, total: Scalar, a: Scalar, b: Scalar) -> Scalar:
         for x, y in ((a, b), (b, a)):
@@ -329,8 +343,16 @@ class RoundedTerms(Scalarwise):
         if low == high:
             return self.format.value(low)
         if isinstance(a, Number) and isinstance(b, Number) and a.code is b.code:
-            return _merged(a, b)
+            return self._one_value(condition, a, b)
         return Number(bits.choose(condition, self.code(a), self.code(b)), low, high, cases=(condition, a, b))
+
+    def _one_value(self, condition: Bits, a: Number, b: Number) -> Number:
+        """a and b, which are the same value: what both know; and, where a case knows the sign, the cases."""
+        both = _merged(a, b)
+        if not any(x.low >= 0 or x.high <= 0 for x in (a, b)):
+            return both
+        opposite = None if both.opposite is None else replace(both.opposite, cases=(condition, self.negate(a), self.negate(b)))
+        return replace(both, opposite=opposite, cases=(condition, a, b))
 
     # Conditions --------------------------------------------------------------------------------------------------------------
 
@@ -341,6 +363,14 @@ class RoundedTerms(Scalarwise):
         if a.sign is not None:
             return self.less(a.sign[1], a.sign[0])
         return bits.less(constant(0, a.code.width), a.code)
+
+    def negative(self, a: Number) -> Bits:
+        """a < 0, likewise."""
+        if a.high < 0 or a.low >= 0:
+            return bits.truth(a.high < 0)
+        if a.sign is not None:
+            return self.less(*a.sign)
+        return bits.less(a.code, constant(0, a.code.width))
 
     def equal(self, a: Scalar, b: Scalar) -> Bits:
         (a1, a2), (b1, b2) = self.range(a), self.range(b)
