@@ -28,7 +28,7 @@ def inputs_of(config: nn.ModelConfig, batch: int, length: int) -> tuple[torch.Te
     if config.kind == "vit":
         return (torch.randn(batch, 3, 8, 8, generator=generator),)
     tokens = torch.randint(11, (batch, length), generator=generator)
-    return (tokens, tokens[:, 1:]) if config.kind == "encoder_decoder" else (tokens,)
+    return (tokens, tokens[:, 1:].contiguous()) if config.kind == "encoder_decoder" else (tokens,)
 
 
 class OneInput(torch.nn.Module):
