@@ -12,7 +12,7 @@ from glyptic.icl.learners import DeepLinearAttention, LinearAttention
 from glyptic.icl.loss import loss
 from glyptic.icl.optimum import minimum_loss
 from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.prompts import anisotropic
+from glyptic.icl.prompts import ORDINARY, anisotropic
 from glyptic.icl.reduced import reduced_flow
 from glyptic.icl.tasks import Linear
 from glyptic.icl.theorem import initial_blocks
@@ -43,10 +43,10 @@ def test_gradient_descent_follows_the_exact_flow():
     assert np.abs(measured / exact - 1).max() < 0.05
 
 
-def small_run(checkpoint=None, measure=None, steps=60, rate=0.02):
-    learner = DeepLinearAttention(3, 2)
+def small_run(checkpoint=None, measure=None, steps=60, rate=0.02, shift=ORDINARY, start=0.1):
+    learner = DeepLinearAttention(3, 2, step=start)
     plan = Plan(steps=steps, examples=6, batch=16, rate=rate, record=10, warmup=5, clip=1.0)
-    history = train(learner, Linear(3), plan, measure=measure, checkpoint=checkpoint, progress=False)
+    history = train(learner, Linear(3), plan, shift, measure, checkpoint, progress=False)
     return learner, history
 
 
@@ -91,8 +91,9 @@ def test_a_finished_run_is_not_trained_again(tmp_path):
 def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path):
     path = tmp_path / "run.safetensors"
     small_run(path)
-    with pytest.raises(FileError, match="holds another training run"):
-        small_run(path, steps=70)
+    for other in ({"steps": 70}, {"rate": 0.03}, {"start": 0.2}, {"shift": anisotropic(np.array([1.0, 2.0, 3.0]))}):
+        with pytest.raises(FileError, match="holds another training run"):
+            small_run(path, **other)
     path.write_bytes(b"not a checkpoint")
     with pytest.raises(FileError, match="is not a checkpoint"):
         small_run(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import threading
@@ -69,6 +70,14 @@ class Checkpoint:
                 return file.metadata() or {}, load_file(self.path)
         except SafetensorError as error:
             raise FileError(f"{self.path} is not a checkpoint ({error}): remove it to start anew.") from None
+
+
+def fingerprint(learner: nn.Module) -> str:
+    """The kind of the learner and a digest of its starting weights: size, seed and scale of the start are in it."""
+    digest = hashlib.sha256()
+    for name, value in learner.state_dict().items():
+        digest.update(f"{name} {tuple(value.shape)}".encode() + value.numpy().tobytes())
+    return f"{type(learner).__name__} {digest.hexdigest()[:16]}"
 
 
 @contextmanager

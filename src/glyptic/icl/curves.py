@@ -122,7 +122,7 @@ def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift
 
 def legend_beside(figure: Any) -> None:
     """One legend for all panels, at the right of them: every learner of any panel once, in a fixed order."""
-    entries = {}
+    entries: dict[str, Any] = {}
     for axes in figure.axes:
         entries |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     labels = sorted(entries, key=_place)

@@ -74,7 +74,7 @@ def trained_risk(d: int, N: int, layers: int, sparse: bool = True, steps: int = 
     learner = DeepLinearAttention(d, layers, sparse)
     train(learner, Linear(d), Plan(steps=steps, examples=N, rate=0.02, clip=10.0, seed=seed), progress=False)
     if sparse:
-        return float(descent_risk(learner.preconditioners.detach().numpy(), sampled_moments(d, N)).mean())
+        return float(descent_risk(list(learner.preconditioners.detach().numpy()), sampled_moments(d, N)).mean())
     test = sample(Linear(d), np.random.default_rng([seed, 1, 1]), 20_000, N)
     return float(np.mean((answers(learner, test, [N])[:, 0] - test.target[:, N]) ** 2))
 

@@ -86,8 +86,8 @@ def comparison(task: str, d: int, examples: int, steps: int, prompts: int, slow_
     from glyptic.icl.comparison import Comparison, compare
 
     torch.set_num_threads(1)
-    sizes = {"examples": examples, "steps": steps, "prompts": prompts, "slow_prompts": slow_prompts}
-    curves = compare(Comparison(task=task, d=d, seed=seed, **sizes), progress=False)
+    settings: Row = {"task": task, "d": d, "examples": examples, "steps": steps, "seed": seed}
+    curves = compare(Comparison(prompts=prompts, slow_prompts=slow_prompts, **settings), progress=False)
     return [row for one in curves for row in one.rows()]
 
 

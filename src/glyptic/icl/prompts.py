@@ -91,7 +91,8 @@ def anisotropic(spectrum: Array) -> PromptShift:
         context, query = gaussian_inputs(rng, prompts, examples, d)
         return context * deviations, query * deviations
 
-    return PromptShift("anisotropic", "x ~ N(0, Λ)", inputs)
+    values = ",".join(f"{value:.17g}" for value in np.asarray(spectrum, float))
+    return PromptShift(f"spectrum:{values}", "x ~ N(0, Λ)", inputs)
 
 
 ORDINARY = PromptShift("none", "x ~ N(0, I)")

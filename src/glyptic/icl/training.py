@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from glyptic.icl.checkpoints import Checkpoint, History, interruption
+from glyptic.icl.checkpoints import Checkpoint, History, fingerprint, interruption
 from glyptic.icl.learners import Learner
 from glyptic.icl.problem import ProblemError
 from glyptic.icl.prompts import ORDINARY, Prompts, PromptShift, Task, sample
@@ -93,7 +93,7 @@ def train(
     and on Ctrl-C, and goes on from there when called again.
     """
     optimizer = _optimizer(learner, plan)
-    saved = Checkpoint(checkpoint, f"{type(learner).__name__} {task} {shift.name} {plan}") if checkpoint else None
+    saved = Checkpoint(checkpoint, f"{fingerprint(learner)} {task} {shift.name} {plan}") if checkpoint else None
     step, history = saved.resume(learner, optimizer) if saved else (0, [])
     measure = measure or (lambda learner: {})
     if not history:
