@@ -43,7 +43,7 @@ def test_baselines_and_diversity(tmp_path):
     assert len(paths) == 6
     rows = list(csv.DictReader((tmp_path / "baselines.csv").open()))
     assert {row["task"] for row in rows} == {"noisy", "sparse", "tree", "relu"}
-    assert {"decoder, trained", "CART", "net trained by Adam"} <= {row["learner"] for row in rows}
+    assert {"decoder, trained", "CART", "Lasso, cross-validated", "net trained by Adam"} <= {row["learner"] for row in rows}
     tasks = [int(row["tasks"]) for row in csv.DictReader((tmp_path / "diversity.csv").open())]
     assert tasks == [1, 4, 16, 64, 256, 1024]
 

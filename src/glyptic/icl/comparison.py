@@ -17,6 +17,14 @@ from glyptic.icl.prompt_shifts import shift_named
 from glyptic.icl.prompts import Prompts, sample
 from glyptic.icl.tasks import Linear, task_named
 
+# The learners that Garg et al. hold their transformer against on each task, and what else suits it.
+SUITED: dict[str, tuple[str, ...]] = {
+    "noisy": ("ridge", "ols", "knn", "average"),
+    "sparse": ("lasso", "ols", "knn", "average"),
+    "tree": ("cart", "boosting", "knn", "ols"),
+    "relu": ("net", "ols", "knn", "boosting"),
+}
+
 
 @dataclass(frozen=True)
 class Comparison:

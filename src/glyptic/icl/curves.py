@@ -111,7 +111,7 @@ def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift
         counts = np.array(one.counts)[seen]
         axes.plot(counts, one.mean[seen] / scale, label=one.name, **style)
         low, high = one.low[seen] / scale, one.high[seen] / scale
-        axes.fill_between(counts, low, high, color=style["color"], alpha=0.13, linewidth=0)
+        axes.fill_between(counts, low, high, color=style["color"], alpha=0.1, linewidth=0)
     first = [one.mean[np.isfinite(one.mean)][0] for one in curves if np.isfinite(one.mean).any()]
     axes.set_ylim(0, 1.35 * max(first) / scale)  # knowing nothing, with room above it; worse than that is cut off
     squared = r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")

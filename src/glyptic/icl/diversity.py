@@ -88,7 +88,8 @@ def draw(risk_axes: Any, distance_axes: Any, rows: Sequence[Row]) -> None:
     for axes, title in ((risk_axes, "risk on new tasks"), (distance_axes, "what the decoder answers like")):
         axes.set_xlabel("training tasks, T")
         plots.log_axis(axes, "x", tasks)
-        plots.log_axis(axes, "y")
         plots.finish(axes, title)
+    risk_axes.set_ylim(bottom=0)
+    plots.log_axis(distance_axes, "y")
     risk_axes.set_ylabel(r"$E(\hat y - f(x_q))^2/d$, mean over queries")
     distance_axes.set_ylabel(r"$E(\hat y - \hat y\,')^2/d$, mean over queries")

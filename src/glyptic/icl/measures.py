@@ -22,7 +22,7 @@ from glyptic.icl.tasks import Linear
 from glyptic.icl.theorem import initial_blocks
 
 Row = dict[str, Any]
-VERSION = 2  # raise it when a measure computes something else: cells of another version are not reused
+VERSION = 3  # raise it when a measure computes something else: cells of another version are not reused
 
 
 def risk(d: int, N: int, M: int, spectrum: str, noise: float, seed: int, prompts: int) -> list[Row]:
@@ -80,14 +80,15 @@ def diversity(d: int, tasks: int, noise: float, examples: int, steps: int, seed:
 
 
 def comparison(task: str, d: int, examples: int, steps: int, prompts: int, slow_prompts: int, seed: int) -> list[Row]:
-    """A decoder trained on a task of Garg et al., and the baselines, against the number of examples."""
+    """A decoder trained on a task of Garg et al., and the baselines that suit it, against the number of examples."""
     import torch
 
-    from glyptic.icl.comparison import Comparison, compare
+    from glyptic.icl.comparison import SUITED, Comparison, compare
 
     torch.set_num_threads(1)
     settings: Row = {"task": task, "d": d, "examples": examples, "steps": steps, "seed": seed}
-    curves = compare(Comparison(prompts=prompts, slow_prompts=slow_prompts, **settings), progress=False)
+    sizes: Row = {"prompts": prompts, "slow_prompts": slow_prompts, "baselines": SUITED[task]}
+    curves = compare(Comparison(**settings, **sizes), progress=False)
     return [row for one in curves for row in one.rows()]
 
 

@@ -69,7 +69,7 @@ def depth_and_descent(steps: int = 1500, d: int = 5) -> Headline:
 def baselines_of_garg(steps: int = 1200, d: int = 5, examples: int = 15) -> Headline:
     """Garg et al. 2022: a decoder against the learner that suits each task."""
     tasks = ("noisy", "sparse", "tree", "relu")
-    sizes = {"d": d, "examples": examples, "steps": steps, "prompts": 300, "slow_prompts": 40}
+    sizes = {"d": d, "examples": examples, "steps": steps, "prompts": 800, "slow_prompts": 150}
     cells = tuple(Cell.of("comparison", task=task, seed=0, **sizes) for task in tasks)
 
     def draw(rows: Sequence[Row]) -> Drawn:
@@ -82,12 +82,12 @@ def baselines_of_garg(steps: int = 1200, d: int = 5, examples: int = 15) -> Head
 
     note = (
         f"Scaled down: d = {d} (paper: 20), decoder 3 layers × 64 (paper: 12 × 256), {steps} steps of 64 prompts "
-        "(paper: 500,000). Bands: 90 % bootstrap over 300 prompts; 40 for Lasso, boosting and net."
+        "(paper: 500,000). Bands: 90 % bootstrap over 800 prompts; 150 for Lasso, boosting and net."
     )
     return Headline("In-context learning against the right learner (Garg et al. 2022)", note, cells, draw)
 
 
-def task_diversity(steps: int = 1200, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
+def task_diversity(steps: int = 2000, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
     """Raventós et al. 2023: from memorising the training tasks to ridge regression."""
     cells = tuple(
         Cell.of("diversity", d=d, tasks=tasks, noise=noise, examples=examples, steps=steps, seed=0)
