@@ -69,6 +69,29 @@ def test_the_history_is_saved_and_checked(tmp_path: Path) -> None:
     assert load(tmp_path / "model").history == ()
 
 
+def test_what_changes_the_layers_themselves_says_so() -> None:
+    T = random_transformer(Fixed(4), 0, Sizes(layers=2, width=3))
+    looped, ignored = carve.loop.block(T, 0, 1, 3), carve.ignore.coordinates(T, ["x1"])
+    assert [(t.action, t.coordinates) for t in looped.history[0].touches] == [("clobbers", ("x0", "x1", "x2"))]
+    assert [(t.action, t.coordinates) for t in ignored.history[0].touches] == [("clobbers", ("x0", "x2")), ("preserves", ("x1",))]
+    assert [t.action for t in (~T).history[0].touches] == ["preserves"]
+
+
+def test_renaming_renames_the_history_too() -> None:
+    T = carve.rename(carved(), {"x1": "tape", "is_2": "here"})
+    assert "tape" in T.frame()
+    assert "x1" not in T.frame()
+    assert T.history[0].new_coordinates == ("here",)
+
+
+def test_flags_have_frames() -> None:
+    T = carve.flags.codes(carve.flags.position(random_transformer(Fixed(4)), 2), "n")
+    assert [(f.construction, f.layers, f.new_coordinates) for f in T.history] == [
+        ("flags.positions", 0, ("is_2",)),
+        ("flags.codes", 0, ("n.0", "n.1", "n.2")),
+    ]
+
+
 def test_positions_of_a_touch() -> None:
     assert [Touch("reads", ("x",), p).covers(3) for p in ("all", "3", "1 3", "2", "all but 3", "all but 2")] == [1, 1, 1, 0, 0, 1]
     assert Frame("x", 0, 0, 0, 0, (), ()) == Frame("x", 0, 0, 0, 0, (), ())

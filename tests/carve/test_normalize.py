@@ -99,13 +99,13 @@ LARGE = [
 @pytest.mark.parametrize(("format", "sizes"), LARGE, ids=lambda x: str(x) if isinstance(x, Format) else "")
 def test_random_transformers(format: Format, sizes: Sizes, products: str) -> None:
     rng = np.random.default_rng(5)
-    texts = ["".join(rng.choice(list("01"), n)) for n in range(1, 25) for _ in range(4)]
+    texts = ["".join(rng.choice(list("01"), n)) for n in (1, 2, 3, 7, 13, 24) for _ in range(10)]
     decisive = 0
     for seed, kind in itertools.product(range(2), KINDS):
         T = random_transformer(format, seed, sizes, Options(products=products, attention="max-subtracted"))  # type: ignore[arg-type]
         decisive += check_normalized(T, kind, texts)
         decisive += check_normalized(T, kind, texts, one_layer=True)
-    assert decisive > 200
+    assert decisive > 120
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_other_options(options: Options, kind: str) -> None:
 def test_sixteen_steps_of_thought(format: Format, kind: str) -> None:
     """At each of 16 steps the same answer, and the position that answers in normal form."""
     count = 0
-    for seed in range(8):
+    for seed in range(4):
         sizes = Sizes(layers=2, width=8, max_length=24, answers=("0", "1"))
         T = random_transformer(format, seed, sizes, Options(attention="max-subtracted"))
         count += check_normalized(T, kind, all_texts(4), steps=16)
-        count += check_normalized(T, kind, all_texts(3), steps=16, one_layer=True)
-    assert count > 50
+        count += check_normalized(T, kind, all_texts(2), steps=16, one_layer=True)
+    assert count > 30
 
 
 DECIDERS = ["contains:101,10", "first-equals-last:10", "majority:10", "parity:10", "brackets:10,pairs=01", "palindromes:10"]

@@ -16,7 +16,7 @@ import numpy as np
 from glyptic.carve.coordinates import refuse_norms
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
-from glyptic.exact.history import Frame
+from glyptic.exact.history import Frame, renamed
 from glyptic.numbers import AnyFormat, Codes
 
 
@@ -104,9 +104,8 @@ def _labelled(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> tuple[s
 
 
 def _relabel(frame: Frame, label: str) -> Frame:
-    touches = tuple(replace(t, coordinates=tuple(f"{label}.{name}" for name in t.coordinates)) for t in frame.touches)
-    new = tuple(f"{label}.{name}" for name in frame.new_coordinates)
-    return replace(frame, construction=f"{label}: {frame.construction}", touches=touches, new_coordinates=new)
+    own = renamed(frame, lambda name: f"{label}.{name}")
+    return replace(own, construction=f"{label}: {frame.construction}")
 
 
 def reconciled(

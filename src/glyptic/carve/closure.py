@@ -31,7 +31,7 @@ from glyptic.carve.beside import beside, letters, reconciled
 from glyptic.carve.building import Unit, clear
 from glyptic.carve.deciding import decider_facts, early_units, is_no, is_yes, plan_of
 from glyptic.carve.facts import Broken, Fact, require
-from glyptic.carve.frames import writes
+from glyptic.carve.frames import carved, writes
 from glyptic.carve.normalize import Goal, reach
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
@@ -43,7 +43,8 @@ Rule = tuple[int, bool, bool]  # if decider number … answers YES (True) or NO 
 def negation(a: Transformer) -> Transformer:
     """YES where a says NO: the rows of the output matrix exchanged; ties stay ties."""
     decider_facts(a)
-    return a.replace(output=a.output[::-1].copy(), name=f"~{a.name}" if a.name else "")
+    exchanged = a.replace(output=a.output[::-1].copy(), name=f"~{a.name}" if a.name else "")
+    return carved(a, exchanged, "closure.negation", [])
 
 
 def conjunction(

@@ -9,6 +9,7 @@ import numpy as np
 
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
+from glyptic.exact.history import renamed
 from glyptic.exact.transformer import map_codes
 from glyptic.numbers import Codes, Exact, encode
 
@@ -131,7 +132,10 @@ def rename(transformer: Transformer, names: Mapping[str, str]) -> Transformer:
     """Other names for some coordinates."""
     for old in names:
         transformer.coordinate(old)
-    return transformer.replace(coordinates=tuple(names.get(old, old) for old in transformer.coordinates))
+    return transformer.replace(
+        coordinates=tuple(names.get(old, old) for old in transformer.coordinates),
+        history=tuple(renamed(frame, lambda old: names.get(old, old)) for frame in transformer.history),
+    )
 
 
 def permute(transformer: Transformer, order: Sequence[str], *, force: bool = False) -> Transformer:

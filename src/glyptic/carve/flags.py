@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from glyptic.carve.coordinates import fresh, widen
+from glyptic.carve.facts import ONE
+from glyptic.carve.frames import carved, writes
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import encode
@@ -60,7 +62,7 @@ def codes(
     }
     if constant:
         columns[constant] = [1] * length
-    return widen(transformer, columns, positions=columns)
+    return carved(transformer, widen(transformer, columns, positions=columns), "flags.codes", [], [ONE])
 
 
 def code_width(length: int) -> int:
@@ -84,7 +86,8 @@ def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = 
 
 
 def _column(transformer: Transformer, name: str, column: list[int]) -> Transformer:
-    return widen(transformer, [name], positions={name: column})
+    wide = widen(transformer, [name], positions={name: column})
+    return carved(transformer, wide, "flags.positions", [writes([name], f"1 at {column.count(1)} positions")], [ONE])
 
 
 def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tuple[Transformer, dict[str, str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from glyptic.carve.coordinates import refuse_norms
-from glyptic.carve.frames import carved
+from glyptic.carve.frames import carved, clobbers
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.numbers import Codes
 
@@ -30,7 +30,9 @@ def coordinates(transformer: Transformer, names: Iterable[str], layers: Iterable
     where = np.array([transformer.coordinate(name) for name in chosen], np.intp)
     which = set(range(len(transformer.layers)) if layers is None else layers)
     changed = tuple(layer_without(layer, where) if l in which else layer for l, layer in enumerate(transformer.layers))
-    return carved(transformer, transformer.replace(layers=changed), f"ignore.coordinates {' '.join(chosen)}", [])
+    others = [name for name in transformer.coordinates if name not in chosen]
+    touches = [clobbers(others, "what the layers make of them without the rest")]
+    return carved(transformer, transformer.replace(layers=changed), "ignore.coordinates", touches, place=0)
 
 
 def layer_without(layer: Layer, where: np.ndarray) -> Layer:

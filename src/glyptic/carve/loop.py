@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from glyptic.carve.frames import carved
+from glyptic.carve.frames import carved, clobbers
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 
@@ -22,4 +22,6 @@ def block(transformer: Transformer, first: int, last: int, times: int) -> Transf
     if times < 0:
         raise ModelError(f"times is {times}; a block is done 0 times or more.")
     looped = transformer.replace(layers=layers[:first] + layers[first:last] * times + layers[last:])
-    return carved(transformer, looped, f"loop.block, {times} times layers {first}–{last - 1}", [], place=first)
+    name = f"loop.block, {times} times layers {first}–{last - 1}"
+    touches = [clobbers(transformer.coordinates, "what the block makes of them, again and again")]
+    return carved(transformer, looped, name, touches, place=first)

@@ -6,7 +6,8 @@ costs and which facts about the format it rests on. `glyptic.carve` makes frames
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 from glyptic.errors import FileError
@@ -45,6 +46,16 @@ class Frame:
     new_coordinates: tuple[str, ...]
     touches: tuple[Touch, ...]
     facts: tuple[str, ...] = ()
+
+
+def renamed(frame: Frame, name: Callable[[str], str]) -> Frame:
+    """The frame with every coordinate under another name.
+
+    >>> renamed(Frame("zero.at", 1, 1, 0, 2, ("is_3",), (Touch("writes", ("x",), "3", "0"),)), str.upper).touches[0].coordinates
+    ('X',)
+    """
+    touches = tuple(replace(touch, coordinates=tuple(map(name, touch.coordinates))) for touch in frame.touches)
+    return replace(frame, new_coordinates=tuple(map(name, frame.new_coordinates)), touches=touches)
 
 
 def frames_as_json(history: tuple[Frame, ...]) -> list[dict[str, Any]]:
