@@ -76,7 +76,7 @@ class Prove:
         if self.library:
             from glyptic.prove.library import main_table
 
-            return main_table() or 0
+            return main_table(workers=self.workers) or 0
         if self.recheck is not None:
             from glyptic.prove.certificates import recheck
 

@@ -6,6 +6,7 @@ checking, theorems    deciding a claim; the common ones by name
 trie, crowns          all inputs, each prefix computed once; `settings`: what the names in a claim stand for
 units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
 smt, solvers          claims put to solvers: `questions` over `terms`, bit-vectors that fold (`bits`)
+lemmas, library       the lemma base decided for a format (`facts`); the theorems of all constructions (`catalogue`)
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
@@ -37,6 +38,7 @@ from glyptic.prove.expressions import (
     variables,
 )
 from glyptic.prove.languages import Automaton, regular, tomita
+from glyptic.prove.lemmas import facts
 from glyptic.prove.linting import lint
 from glyptic.prove.precision import LeastPrecision, least_precision
 from glyptic.prove.recognisers import recogniser
@@ -72,6 +74,7 @@ __all__ = [
     "defined",
     "equivalent",
     "exp",
+    "facts",
     "holds",
     "inputs",
     "language",
