@@ -104,9 +104,11 @@ class Fast:
 
     def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
         flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
-        # Looking for the largest operands pays where each is used by several rows and has many columns.
-        worth = self.products == "rounded" and flat.shape[1] >= 16 and weights.entries.size >= 8 * flat.shape[0]
-        y = products.sparse_product(*weights, flat, self._inner, worth)
+        largest = np.full(flat.shape[0], self.host.rule.high)
+        # Looking for the largest operands pays where each is used several times and has many columns.
+        if self.products == "rounded" and flat.shape[1] >= 64 and weights.entries.size >= 3 * flat.shape[0]:
+            largest = np.maximum(flat.max(axis=1), -flat.min(axis=1))
+        y = products.sparse_product(*weights, flat, largest, self._inner)
         return y.reshape(weights.starts.size - 1, *x.shape[1:])
 
     def total(self, x: np.ndarray) -> np.ndarray:

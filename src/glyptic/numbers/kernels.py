@@ -33,6 +33,7 @@ class FixedEven(NamedTuple):
 class FixedZero(NamedTuple):
     low: np.floating | None
     high: np.floating
+    small: np.floating  # below it, two units of the host or more lie between a product and a tie that it is not
 
 
 class FloatEven(NamedTuple):
@@ -55,8 +56,10 @@ Rule = FixedEven | FixedZero | FloatEven | FloatZero
 def rounding_rule(format: Format, dtype: type[np.floating]) -> Rule:
     """The rule of a format for a host type."""
     if format.is_fixed:
-        fixed = FixedEven if format.ties == "even" else FixedZero
-        return fixed(dtype(format.min_code) if format.twos_complement else None, dtype(format.max_code))
+        low, high = dtype(format.min_code) if format.twos_complement else None, dtype(format.max_code)
+        # A product has f fraction bits, in units; a host of P bits has one more to spare below 2^(P−f−1).
+        small = dtype(2.0 ** (np.finfo(dtype).nmant + format.least_exponent))
+        return FixedEven(low, high) if format.ties == "even" else FixedZero(low, high, small)
     integer, fraction_bits, bias = (np.int32, 23, 127) if dtype == np.float32 else (np.int64, 52, 1023)
     bottom = integer((format.least_exponent + format.precision - 1 + bias) << fraction_bits)
     magic = integer(((fraction_bits + 1 - format.precision) << fraction_bits) | (1 << (fraction_bits - 1)))
@@ -93,13 +96,13 @@ def _larger(a, b):
 
 
 class Unbounded(NamedTuple):
-    """A rule where it is known that nothing can saturate: no clamps."""
+    """A rule where it is known that nothing can saturate, and that products are below `product_limit`: no clamps."""
 
     rule: Rule
 
 
 class SumsBounded(NamedTuple):
-    """A rule where it is known that products cannot saturate, though their sum may."""
+    """A rule where it is known that products are below `product_limit`, though their sum may saturate."""
 
     rule: Rule
 
@@ -142,6 +145,18 @@ def highest(rule):
 @overload(lowest)
 def _lowest(rule):
     return (lambda rule: -rule.high) if isinstance(rule.types[0], types.NoneType) else (lambda rule: rule.low)
+
+
+def product_limit(rule):
+    """Below this, products neither saturate nor come within a unit of the host to a tie that they are not."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(product_limit)
+def _product_limit(rule):
+    if rule.instance_class is FixedZero:
+        return lambda rule: _smaller(rule.high, rule.small)
+    return lambda rule: highest(rule)
 
 
 @overload(highest)
@@ -187,6 +202,9 @@ def _on_grid(x, rule):
 @overload(rounded)
 def _rounded(x, rule):
     if rule.instance_class in (Unbounded, SumsBounded):
+        if rule.types[0].instance_class is FixedZero:
+            shrink = _constants(x)[2]
+            return lambda x, rule: np.rint(x * shrink)  # one unit of the host towards zero, as for floats: fewer steps
         return lambda x, rule: on_grid(x, rule.rule)
     if rule.instance_class is FixedZero and isinstance(rule.types[0], types.NoneType):
         half = _constants(x)[3]

@@ -16,59 +16,54 @@ from glyptic.numbers.kernels import (
     compiled,
     highest,
     integer_quotient,
+    product_limit,
     quotient,
     summed,
 )
 
-_BLOCK = 256  # columns worked on at once: one block of results and four of operands fit in the first-level cache
+_BLOCK = 1024  # columns worked on at once: one block of results and four of operands fit in the first-level cache
 
 
 @compiled
-def sparse_product(starts, columns, weights, x, rule, look):
+def sparse_product(starts, columns, weights, x, largest, rule):
     """Y = W X with W compressed by rows: Y[i] = [… [[w·x] + [w·x]] …], zeros skipped ([t + 0] = t and [0·x] = 0).
 
-    If told to `look`, it finds the largest |x| of each row first, and drops the clamps that these bounds make idle.
+    `largest` bounds |x| in each row; clamps that these bounds make idle are dropped.
     """
     rows, width = starts.size - 1, x.shape[1]
-    y = np.zeros((rows, width), x.dtype)
+    y = np.empty((rows, width), x.dtype)
     for first in range(0, width, _BLOCK):
         last = min(width, first + _BLOCK)
-        largest = _largest(x, first, last) if look else np.full(x.shape[0], highest(rule))
         for i in range(rows):
             terms = slice(starts[i], starts[i + 1])
-            _add_row(columns[terms], weights[terms], x, first, largest, y[i, first:last], rule)
+            _sum_row(columns[terms], weights[terms], x, first, largest, y[i, first:last], rule)
     return y
 
 
 @compiled
-def _largest(x, first, last):
-    """The largest absolute value of each row, within a block of columns."""
-    out = np.zeros(x.shape[0], x.dtype)
-    for k in range(x.shape[0]):
-        row, most = x[k, first:last], out[k]
-        for j in range(last - first):
-            most = abs(row[j]) if abs(row[j]) > most else most
-        out[k] = most
-    return out
-
-
-@compiled
-def _add_row(columns, weights, x, first, largest, y, rule):
-    """y += Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
-    top, bound = np.float64(highest(rule)), 0.0
+def _sum_row(columns, weights, x, first, largest, y, rule):
+    """y = Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
+    top, limit, bound = np.float64(highest(rule)), np.float64(product_limit(rule)), 0.0
     count = columns.size
-    at = 0
+    if count == 0:
+        y[:] = 0
+        return
+    w, row = weights[0], x[columns[0], first : first + y.size]
+    for j in range(y.size):
+        y[j] = accumulated(y.dtype.type(0), w, row[j], rule)
+    bound += abs(w) * largest[columns[0]] * 1.01 + 1.0
+    at = 1
     while at + 4 <= count:  # four terms a pass: the running sum stays in a register
         growth = most = 0.0
         for k in range(at, at + 4):
             product = abs(weights[k]) * largest[columns[k]] * 1.01 + 1.0  # 1.01 pays for rounding, here and there
             growth, most = growth + product, max(most, product)
-        if bound + growth < top:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
-        elif most < top:
+        if most >= limit:
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, rule)
+        elif bound + growth >= top:
             _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, SumsBounded(rule))
         else:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, rule)
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
         bound = min(bound + growth, top)
         at += 4
     for rest in range(at, count):
