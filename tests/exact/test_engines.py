@@ -74,6 +74,14 @@ def test_no_layers_no_heads_no_feed_forward() -> None:
         assert_same_runs(random_transformer(format, 1, sizes), ["0", "101"])
 
 
+def test_a_feed_forward_without_hidden_units_adds_its_bias() -> None:
+    from glyptic.exact import FeedForward, Layer
+
+    transformer = random_transformer(parse_format("fixed:4"), 1, Sizes(layers=0))
+    nothing = FeedForward.of(transformer.format, np.zeros((0, 6)), [], np.zeros((6, 0)), [1, 0, 0, 0, 0, 0])
+    assert_same_runs(transformer.replace(layers=(Layer((), nothing),)), ["01"])
+
+
 def test_exact_rationals_run_with_hard_attention() -> None:
     transformer = random_transformer(Exact(4), 2, SIZES, Options(attention="leftmost", answer="logits"))
     run = transformer.run("0110", trace=True)

@@ -34,7 +34,7 @@ def random_transformer(
     """A transformer whose weights are small random values of the format, with now and then a B.
 
     >>> from glyptic.numbers import Fixed
-    >>> random_transformer(Fixed(4), seed=3).answer("0110") in ("YES", "NO", "TIE")
+    >>> random_transformer(Fixed(4), seed=3, options=Options(attention="average")).answer("0110") in ("YES", "NO", "TIE")
     True
     """
     sizes, options = sizes or Sizes(), options or Options()

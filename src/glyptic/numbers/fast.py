@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +104,7 @@ class Fast:
     # Sums --------------------------------------------------------------------------------------------------------------
 
     def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
-        flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
+        flat = np.ascontiguousarray(x).reshape(x.shape[0], prod(x.shape[1:]))  # no −1: there may be no rows
         largest = np.full(flat.shape[0], self.host.rule.high)
         # Looking for the largest operands pays where each is used several times and has many columns.
         if self.products == "rounded" and flat.shape[1] >= 64 and weights.entries.size >= 3 * flat.shape[0]:
