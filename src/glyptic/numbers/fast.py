@@ -67,8 +67,7 @@ class Fast:
 
     def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if x.ndim == 3 and y.shape == (x.shape[0], 1, 1):
-            flat = np.ascontiguousarray(x).reshape(x.shape[0], -1)
-            return kernels.add_rows(flat, y[:, 0, 0].copy(), self.host.rule).reshape(x.shape)
+            return kernels.add_rows(_matrix(x), y[:, 0, 0].copy(), self.host.rule).reshape(x.shape)
         return kernels.add_arrays(*_spread(x, y), self.host.rule)
 
     def subtract(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -104,7 +103,7 @@ class Fast:
     # Sums --------------------------------------------------------------------------------------------------------------
 
     def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
-        flat = np.ascontiguousarray(x).reshape(x.shape[0], prod(x.shape[1:]))  # no −1: there may be no rows
+        flat = _matrix(x)
         largest = np.full(flat.shape[0], self.host.rule.high)
         # Looking for the largest operands pays where each is used several times and has many columns.
         if self.products == "rounded" and flat.shape[1] >= 64 and weights.entries.size >= 3 * flat.shape[0]:
@@ -151,6 +150,11 @@ class Fast:
 
     def mixture(self, weights: np.ndarray, values: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return products.attention_mixture(self._number(weights), values, visible, self._inner)
+
+
+def _matrix(x: np.ndarray) -> np.ndarray:
+    """All but the first axis in one; spelled out, since there may be no rows."""
+    return np.ascontiguousarray(x).reshape(x.shape[0], prod(x.shape[1:]))
 
 
 def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
