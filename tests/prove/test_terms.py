@@ -1,0 +1,335 @@
+"""The solvers' arithmetic against the reference: operation by operation, expression by expression, layer by layer."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from glyptic.exact import Options, Sizes, random_transformer
+from glyptic.exact.forward import State, forward, prepare
+from glyptic.numbers import Fixed, Float, Format, Ieee, Q, Reference, parse_format
+from glyptic.prove import bits
+from glyptic.prove.attention_terms import Terms
+from glyptic.prove.circuits_fixed import FixedCircuits
+from glyptic.prove.circuits_float import FloatCircuits
+from glyptic.prove.knowing import Inexpressible, Number
+from glyptic.prove.plain_terms import PlainTerms
+
+SMALL = [
+    Fixed(1),
+    Fixed(2),
+    Fixed(2, "even"),
+    Q(1, 2),
+    Q(3, 0, "even"),
+    Float(1, 1),
+    Float(2, 1, "even"),
+    Float(1, 2),
+    Ieee(3, 1, "zero", subnormals=False),
+    Ieee(2, 2, subnormals=False),
+    parse_format("fp4_e2m1"),
+]
+LARGE = [
+    *map(parse_format, ("fixed:8", "fixed:11/even", "q:4,7", "q:9,2/even", "float:3,4", "float:5,3/even", "float:8,5")),
+    *map(parse_format, ("fp8_e4m3", "fp8_e5m2", "fp16", "bf16", "fp16/zero", "ieee:8,15", "ieee:5,6,normal")),
+]
+names = [str(format) for format in SMALL]
+
+
+def circuits_of(format: Format) -> FixedCircuits | FloatCircuits:
+    return FixedCircuits(format) if format.is_fixed else FloatCircuits(format)
+
+
+def signed(value: int, width: int) -> int:
+    return value - ((value >> (width - 1)) << width)
+
+
+def objects(numbers: list[int]) -> np.ndarray:
+    out = np.empty(len(numbers), dtype=object)
+    out[:] = numbers
+    return out
+
+
+# Operations ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", SMALL, ids=names)
+def test_every_pair_of_values(format: Format) -> None:
+    circuits, reference = circuits_of(format), Reference(format)
+    codes = range(format.min_code, format.max_code + 1)
+    values = {code: format.value(code) for code in codes}
+    a, b = (bits.variable(name, circuits.width) for name in "ab")
+    pairs = [(x, y) for x in codes for y in codes]
+    inputs = {"a": objects([x for x, _ in pairs]), "b": objects([y for _, y in pairs])}
+    for name in ("add", "subtract", "multiply", "divide"):
+        (got,) = bits.compute([getattr(circuits, name)(a, b)], inputs)
+        for (x, y), code in zip(pairs, got, strict=True):
+            if name != "divide" or y != 0:
+                exact = getattr(reference, f"scalar_{name}")(values[x], values[y])
+                assert values[signed(code, circuits.width)] == exact, (name, values[x], values[y])
+
+
+@pytest.mark.parametrize("format", SMALL, ids=names)
+def test_every_value(format: Format) -> None:
+    circuits, reference = circuits_of(format), Reference(format)
+    codes = list(range(format.min_code, format.max_code + 1))
+    a = bits.variable("a", circuits.width)
+    unary = {
+        "negate": (circuits.negate(a), lambda x: format.round(-x)),
+        "root": (circuits.root(a), lambda x: reference.scalar_root(x) if x >= 0 else None),
+        **{
+            f"/ {n}": (circuits.divide_by_count(a, n), lambda x, n=n: reference.scalar_divide_by_count(x, n))
+            for n in (1, 2, 3, 5, 7, 12)
+        },
+    }
+    for name, (circuit, exact) in unary.items():
+        (got,) = bits.compute([circuit], {"a": objects(codes)})
+        for code, result in zip(codes, got, strict=True):
+            wanted = exact(format.value(code))
+            assert wanted is None or format.value(signed(result, circuits.width)) == wanted, (name, code)
+
+
+def codes_in(format: Format) -> st.SearchStrategy[int]:
+    ends = [0, 1, -1, 2, -2, 3, format.max_code, -format.max_code, format.min_code, format.max_code - 1]
+    return st.one_of(st.sampled_from(ends), st.integers(format.min_code, format.max_code))
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.data(), st.sampled_from(LARGE))
+def test_larger_formats(data: st.DataObject, format: Format) -> None:
+    circuits, reference = circuits_of(format), Reference(format)
+    x, y, t = (data.draw(codes_in(format)) for _ in range(3))
+    a, b, c = (bits.constant(code, circuits.width) for code in (x, y, t))
+    u, v, w = (format.value(code) for code in (x, y, t))
+    checks = {
+        "add": (circuits.add(a, b), reference.scalar_add(u, v)),
+        "subtract": (circuits.subtract(a, b), reference.scalar_subtract(u, v)),
+        "multiply": (circuits.multiply(a, b), reference.scalar_multiply(u, v)),
+        "fused": (circuits.fused(c, a, b), reference.scalar_fused(w, u, v)),
+        "count": (circuits.divide_by_count(a, 3), reference.scalar_divide_by_count(u, 3)),
+    }
+    if v != 0:
+        checks["divide"] = circuits.divide(a, b), reference.scalar_divide(u, v)
+    if u >= 0:
+        checks["root"] = circuits.root(a), reference.scalar_root(u)
+    for name, (code, wanted) in checks.items():
+        assert format.value(signed(code.detail, circuits.width)) == wanted, (name, u, v, w)
+
+
+# Expressions: what terms know of themselves must be true -----------------------------------------------------------------------
+
+VARIABLES = ("x", "y", "z")
+OPERATIONS = ("add", "subtract", "multiply", "larger", "relu", "fused", "gate")
+
+
+def trees(depth: int) -> st.SearchStrategy:
+    leaf = st.one_of(st.sampled_from(VARIABLES), st.sampled_from(["0", "1", "-1", "B", "-B", "least"]))
+    if depth == 0:
+        return leaf
+    below = trees(depth - 1)
+    return st.one_of(leaf, st.tuples(st.sampled_from(OPERATIONS), below, below, below))
+
+
+def evaluate(tree, arithmetic, values):
+    if isinstance(tree, str):
+        if tree in values:
+            return values[tree]
+        format = arithmetic.format
+        named = {"B": format.max, "-B": format.round(-format.max), "least": format.least}
+        return named[tree] if tree in named else format.round(Fraction(tree))
+    name, *parts = tree
+    a, b, c = (evaluate(part, arithmetic, values) for part in parts)
+    if name == "relu":
+        return arithmetic.scalar_larger(a, arithmetic.zero)
+    if name == "gate":  # the pattern of constructions: relu(a) − relu(−a), then a product
+        minus = arithmetic.scalar_multiply(arithmetic.format.round(-1), a)
+        parts = [arithmetic.scalar_larger(x, arithmetic.zero) for x in (a, minus)]
+        return arithmetic.scalar_add(b, arithmetic.scalar_multiply(c, arithmetic.scalar_subtract(*parts)))
+    if name == "fused":
+        return arithmetic.scalar_fused(a, b, c)
+    return getattr(arithmetic, f"scalar_{name}")(a, b)
+
+
+def check_known(scalar, wanted: Fraction, inputs: dict[str, int], format: Format) -> None:
+    """The value, the range, and in each case that applies what is known there."""
+    if isinstance(scalar, Fraction):
+        assert scalar == wanted
+        return
+    (code,) = bits.compute([scalar.code], inputs)
+    assert format.value(signed(code, scalar.code.width)) == wanted
+    assert format.value(scalar.low) <= wanted <= format.value(scalar.high)
+    if scalar.opposite is not None:
+        check_known(scalar.opposite, -wanted, inputs, format)
+    if scalar.cases is not None:
+        condition, then, otherwise = scalar.cases
+        (holds,) = bits.compute([condition], inputs)
+        check_known(then if holds else otherwise, wanted, inputs, format)
+
+
+MIXED = [
+    Fixed(2),
+    Fixed(1, "even"),
+    Q(2, 1),
+    Float(2, 2),
+    Float(1, 1),
+    Ieee(3, 2, subnormals=False),
+    parse_format("fp8_e4m3"),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), trees(3), st.sampled_from(MIXED))
+def test_expressions_and_what_they_know(data: st.DataObject, tree, format: Format) -> None:
+    for kind in (Terms, PlainTerms):
+        terms = kind(format)
+        found = evaluate(tree, terms, {name: terms.free(name) for name in VARIABLES})
+        sign = terms.less(terms.zero, found), terms.less(found, terms.zero), terms.equal(found, terms.zero)
+        for _ in range(3):
+            inputs = {name: data.draw(codes_in(format)) for name in VARIABLES}
+            wanted = evaluate(tree, Reference(format), {name: format.value(code) for name, code in inputs.items()})
+            check_known(found, wanted, inputs, format)
+            assert bits.compute(sign, inputs) == [wanted > 0, wanted < 0, wanted == 0]
+
+
+@pytest.mark.parametrize("format", SMALL, ids=names)
+def test_signs_of_every_difference_and_product(format: Format) -> None:
+    """Where terms say that the sign of a result is the order of two values, it is: without subnormals they must not."""
+    terms, reference = Terms(format), Reference(format)
+    x, y = terms.free("x"), terms.free("y")
+    difference = terms.scalar_subtract(x, y)
+    product = terms.scalar_multiply(format.max, difference)
+    conditions = [terms.less(terms.zero, z) for z in (difference, product)]
+    conditions += [terms.less(z, terms.zero) for z in (difference, product)]
+    codes = range(format.min_code, format.max_code + 1)
+    pairs = [(a, b) for a in codes for b in codes]
+    found = bits.compute(conditions, {"x": objects([a for a, _ in pairs]), "y": objects([b for _, b in pairs])})
+    for k, (a, b) in enumerate(pairs):
+        exact = reference.scalar_subtract(format.value(a), format.value(b))
+        scaled = reference.scalar_multiply(format.max, exact)
+        wanted = [exact > 0, scaled > 0, exact < 0, scaled < 0]
+        assert [bool(np.broadcast_to(c, len(pairs))[k]) for c in found] == wanted
+
+
+def test_constructed_weights_vanish() -> None:
+    terms = Terms(Fixed(8))
+    x, y = terms.free("x"), terms.free("y")
+    one, B = Fraction(1), Fixed(8).max
+
+    def relu(a):
+        return terms.scalar_larger(a, terms.zero)
+
+    plus = terms.inner_product([(one, x), (-one, y)])
+    minus = terms.inner_product([(-one, x), (one, y)])
+    assert terms.scalar_subtract(relu(plus), relu(minus)).code is plus.code
+    assert relu(terms.scalar_subtract(x, B)) == 0
+    assert terms.scalar_subtract(terms.scalar_add(terms.scalar_add(x, B), B), B) == 0
+    assert terms.scalar_subtract(x, x) == 0
+
+
+# exp and attention ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "format", [Fixed(1), Fixed(3), Float(2, 2), Float(1, 1), Q(2, 2), parse_format("fp8_e4m3")], ids=str
+)
+def test_exp_of_every_value(format: Format) -> None:
+    terms, reference = Terms(format), Reference(format)
+    image = terms.scalar_exp(terms.free("x"))
+    assert not terms.enclosed
+    codes = list(range(format.min_code, format.max_code + 1))
+    (got,) = bits.compute([image.code], {"x": objects(codes)})
+    for code, result in zip(codes, got, strict=True):
+        assert format.value(signed(result, image.code.width)) == reference.scalar_exp(format.value(code))
+
+
+@pytest.mark.parametrize("name", ["fp16", "fixed:11", "ieee:8,15"])
+def test_an_enclosed_exp_admits_the_true_one(name: str) -> None:
+    format = parse_format(name)
+    terms, reference = Terms(format), Reference(format)
+    points = [
+        0,
+        1,
+        -1,
+        format.max_code,
+        format.min_code,
+        format.max_code // 2,
+        -format.max_code // 2,
+        format.max_code // 3,
+    ]
+    for _ in range(2):
+        terms.scalar_exp(terms.free(f"x{len(terms.enclosed)}"))
+    assert len(terms.enclosed) == 2
+    for x in points:
+        for y in points:
+            images = [format.code(reference.scalar_exp(format.value(code))) for code in (x, y)]
+            inputs = {"x0": x, "x1": y, "exp.0": images[0], "exp.1": images[1]}
+            assert all(bits.compute(terms.domain, inputs)), (x, y)
+
+
+OPTIONS = [
+    Options(),
+    Options(products="fused"),
+    Options(attention="max-subtracted", mask="full"),
+    Options(attention="leftmost"),
+    Options(attention="rightmost", mask="strict"),
+    Options(attention="average", scale=True),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: f"{o.products} {o.attention}")
+@pytest.mark.parametrize("format", [Fixed(2), Float(2, 2)], ids=str)
+def test_layers_over_terms_and_over_fractions(format: Format, options: Options) -> None:
+    """One definition of a layer: random weights, free values, then the same values put in; 0/0 is met in the same places."""
+    sizes = Sizes(layers=1, heads=1, width=3, key_width=1, value_width=2, hidden=3, max_length=3, density=0.6)
+    transformer = random_transformer(format, 3, sizes, options)
+    terms, shape = Terms(format, options.products), (transformer.width, 3, 1)
+    residual = np.empty(shape, dtype=object)
+    for place in np.ndindex(shape):
+        residual[place] = terms.free(str(place))
+    zero: list[bits.Bits] = []
+    quiet = lambda *_: None  # noqa: E731
+    out, _ = forward(
+        prepare(transformer, terms), residual, State(), quiet, lambda _, where: zero.extend(np.ravel(where))
+    )
+    rng = np.random.default_rng(0)
+    inputs = {
+        str(p): objects([int(c) for c in rng.integers(format.min_code, format.max_code + 1, 40)])
+        for p in np.ndindex(shape)
+    }
+    codes = [
+        out[place].code if isinstance(out[place], Number) else terms.code(out[place]) for place in np.ndindex(shape)
+    ]
+    found, undefined = bits.compute(codes, inputs), bits.compute(zero, inputs)
+    width, reference = terms.circuits.width, prepare(transformer, Reference(format, options.products))
+    for k in range(40):
+        values = np.empty(shape, dtype=object)
+        for place in np.ndindex(shape):
+            values[place] = format.value(inputs[str(place)][k])
+        met: list[bool] = []
+        wanted, _ = forward(reference, values, State(), quiet, lambda _, where, met=met: met.extend(np.ravel(where)))
+        assert [bool(np.broadcast_to(u, 40)[k]) for u in undefined] == [bool(m) for m in met]
+        if not any(met):
+            got = [format.value(signed(int(np.broadcast_to(f, 40)[k]), width)) for f in found]
+            assert got == list(wanted.ravel())
+
+
+def test_many_hidden_units_stay_cheap() -> None:
+    """Cases are shared, never multiplied out: 48 relus in a row are no 2^48 cases."""
+    transformer = random_transformer(Fixed(3), 1, Sizes(layers=1, heads=0, width=3, hidden=48, density=1.0))
+    terms = Terms(Fixed(3))
+    residual = np.empty((3, 1, 1), dtype=object)
+    for k in range(3):
+        residual[k, 0, 0] = terms.free(f"x{k}")
+    out, _ = forward(prepare(transformer, terms), residual, State(), lambda *_: None, lambda *_: None)
+    assert len(bits.in_order([out[0, 0, 0].code])) < 50_000
+
+
+def test_layer_norm_of_free_values_is_refused() -> None:
+    transformer = random_transformer(Fixed(3), 1, Sizes(layers=1), Options(norm="pre"))
+    terms = Terms(Fixed(3))
+    residual = np.empty((transformer.width, 1, 1), dtype=object)
+    for k in range(transformer.width):
+        residual[k, 0, 0] = terms.free(f"x{k}")
+    with pytest.raises(Inexpressible, match="LayerNorm"):
+        forward(prepare(transformer, terms), residual, State(), lambda *_: None, lambda *_: None)
