@@ -70,10 +70,10 @@ def measure(size: Size, dtype: torch.dtype, rounds: int) -> Timings:
 
 
 def result(size: Size, dtype: torch.dtype, target: str) -> list[dict[str, Any]]:
-    slow = dtype in EMULATED  # the peers' steps take ten times as long then: fewer rounds, and one sequence at 10 M
-    if slow and size is LARGE:
-        size = replace(size, batch=1)
-    timings = measure(size, dtype, rounds=3 if slow else 7)
+    slow = dtype in EMULATED  # the peers' steps take ten times as long then: fewer rounds, smaller batches
+    if slow:
+        size = replace(size, batch=1 if size is LARGE else 4)
+    timings = measure(size, dtype, rounds=2 if slow else 7 if size is SMALL else 5)
     ours, best = timings.fastest(OURS), timings.fastest(PEERS)
     tokens = size.batch * size.context
     rates = ", ".join(f"{name} {tokens / timings.seconds(name):,.0f}" for name in (*OURS, *PEERS))

@@ -66,6 +66,8 @@ def _cpu_seconds(run: Contestant, calls: int) -> float:
 def _calls_needed(run: Contestant, warm_up: int, least_seconds: float) -> int:
     for _ in range(warm_up):
         run()
+    if least_seconds <= 0:
+        return 1
     once = _cpu_seconds(run, 1)
     return max(1, round(least_seconds / max(once, 1e-9)))
 

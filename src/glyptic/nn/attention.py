@@ -86,8 +86,9 @@ def sdpa(
         causal = False
     if mask is not None and mask.dim() == 3:  # [H, T, S]: torch's fused CPU kernel takes 2 or 4 dimensions
         mask = mask[None]
+    grouped = bool(q.shape[1] != k.shape[1])  # bool: sizes may be symbols while torch compiles
     return F.scaled_dot_product_attention(
-        q, k, v, attn_mask=mask, is_causal=causal, scale=scale, dropout_p=dropout, enable_gqa=q.shape[1] != k.shape[1]
+        q, k, v, attn_mask=mask, is_causal=causal, scale=scale, dropout_p=dropout, enable_gqa=grouped
     )
 
 

@@ -6,6 +6,7 @@ swiglu, geglu                  W₂ (f(W_gate x) ∘ (W₁ x)) + b₂       with
 
 from __future__ import annotations
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -16,11 +17,13 @@ from glyptic.nn.linear import Linear
 GATED = ("swiglu", "geglu")
 
 
-def activate(kind: str, x: Tensor) -> Tensor:
-    """The scalar function of a kind of feed-forward, applied to each entry."""
+def activate(kind: str, x: Tensor, fresh: bool = False) -> Tensor:
+    """The scalar function of a kind of feed-forward, applied to each entry; a `fresh` x may be overwritten."""
     match kind:
         case "relu":
-            return F.relu(x)
+            return F.relu(x, inplace=fresh)
+        case "gelu" if fresh:
+            return torch._C._nn.gelu_(x)
         case "gelu":
             return F.gelu(x)
         case "gelu_tanh" | "geglu":
@@ -45,5 +48,6 @@ class FeedForward(nn.Module):
             gate, linear = self.into(x).chunk(2, dim=-1)
             hidden = activate(self.kind, self.hook_pre(gate)) * self.hook_pre_linear(linear)
         else:
-            hidden = activate(self.kind, self.hook_pre(self.into(x)))
+            fresh = self.hook_pre.listener is None and not torch.is_grad_enabled()  # nobody else looks at it
+            hidden = activate(self.kind, self.hook_pre(self.into(x)), fresh)
         return self.out(self.hook_post(hidden))

@@ -103,4 +103,4 @@ class CompiledSession(Session):
             "guard_filter_fn": lambda guards: [False] * len(guards),
         }
         own = types.FunctionType(step.__code__.replace(), step.__globals__, "step", None, step.__closure__)
-        return torch.compile(own, fullgraph=True, options=options)  # its own code: torch keeps compiled steps by code
+        return torch.compile(own, fullgraph=True, dynamic=False, options=options)  # own code: torch keeps steps by code
