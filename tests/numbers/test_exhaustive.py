@@ -1,4 +1,7 @@
-"""Every format with at most 512 values: all pairs for +, −, ×, ÷ and all values for exp and √, compiled = reference."""
+"""Every format with at most 512 values: all pairs for +, −, ×, ÷ and all values for exp and √, compiled = reference.
+
+Pairs of the largest (more than 140 values) are marked slow but for one of each kind: `make test-all` runs them all.
+"""
 
 from fractions import Fraction
 from math import gcd
@@ -25,7 +28,16 @@ class Rounded:
         return [self.seen[key] for key in exact]
 
 
-@pytest.mark.parametrize("format", small_formats(), ids=str)
+ONE_OF_EACH = {"fixed:4", "q:4,4/even", "float:4,2", "ieee:4,3/even", "ieee:4,3,normal", "fp8_e4m3", "fp8_e5m2/zero"}
+
+
+def in_order_of_cost() -> list:
+    formats = small_formats()
+    slow = [f for f in formats if f.size > 140 and str(f) not in ONE_OF_EACH]
+    return [f for f in formats if f not in slow] + [pytest.param(f, marks=pytest.mark.slow) for f in slow]
+
+
+@pytest.mark.parametrize("format", in_order_of_cost(), ids=str)
 def test_all_pairs(format: Format) -> None:
     codes = np.arange(format.min_code, format.max_code + 1)
     fast = Fast(format)
