@@ -44,14 +44,14 @@ def rows() -> list[dict[str, Any]]:
     lengths = torch.linspace(LENGTH / 4, LENGTH, BATCH).long()
     real = torch.arange(LENGTH) < lengths[:, None]
     with torch.inference_mode():
-        whole = contest({"ours": lambda: ours(vectors=x), "torch": lambda: theirs(x)}, rounds=11)
+        whole = contest({"ours": lambda: ours(vectors=x), "torch": lambda: theirs(x)}, rounds=21)
         padded = contest(
             {
                 "packed": lambda: ours(vectors=x, padding_mask=real, packed=True),
                 "masked": lambda: ours(vectors=x, padding_mask=real),
                 "torch": lambda: theirs(x, src_key_padding_mask=~real),
             },
-            rounds=11,
+            rounds=15,
         )
     milliseconds = {name: 1e3 * padded.seconds(name) for name in padded.rounds}
     note = ", ".join(f"{name} {value:.0f} ms" for name, value in milliseconds.items())
