@@ -23,7 +23,7 @@ def activate(kind: str, x: Tensor, fresh: bool = False) -> Tensor:
         case "relu":
             return F.relu(x, inplace=fresh)
         case "gelu" if fresh:
-            return torch._C._nn.gelu_(x)
+            return torch._C._nn.gelu_(x)  # type: ignore[attr-defined]
         case "gelu":
             return F.gelu(x)
         case "gelu_tanh" | "geglu":

@@ -15,12 +15,12 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
-from glyptic.errors import InputError, MissingExtra
+from glyptic.errors import GlypticError, InputError, MissingExtra
 
 BACKENDS = ("loky", "ray", "dask", "sequential")
 
 
-class WorkerLost(Exception):
+class WorkerLost(GlypticError):
     """A worker died with its work undone; what it was given must be given again."""
 
 
@@ -53,7 +53,10 @@ def stream(
                     delayed(function)(*each) for each in arguments
                 )
     except lost as error:
-        raise WorkerLost(f"{type(error).__name__}: {error}") from error
+        cause = str(error).strip().partition("\n")[0]
+        raise WorkerLost(
+            f"a worker of {backend} died ({type(error).__name__}: {cause}); look at its memory."
+        ) from error
 
 
 def _lost(backend: str) -> tuple[type[BaseException], ...]:
@@ -65,7 +68,7 @@ def _lost(backend: str) -> tuple[type[BaseException], ...]:
     if backend == "ray":
         import ray.exceptions
 
-        return ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError, ray.exceptions.RayTaskError
+        return ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 

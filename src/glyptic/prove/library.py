@@ -103,9 +103,11 @@ def table(rows: Sequence[Row]) -> str:
     return text_table(["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names])
 
 
-def main_table(scopes: Sequence[str] = SCOPES, workers: int | None = None) -> int:
+def main_table(
+    scopes: Sequence[str] = SCOPES, workers: int | None = None, names: Sequence[str] | None = None
+) -> int:
     """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
-    rows = prove_all(scopes, workers=workers)
+    rows = prove_all(scopes, names, workers=workers)
     print(table(rows))
     print("\n" + LEGEND)
     for row in rows:

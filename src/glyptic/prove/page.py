@@ -25,8 +25,8 @@ Each construction of `glyptic.carve`, proved for **all values** of the format in
 `glyptic prove --library` runs them all and prints these tables. The claims are in `glyptic.prove.catalogue`.
 
 ✓ bitwuzla and z3 agree · ✓1 one of them alone, the other at its time limit · – the construction itself refuses the format ·
-✗ refuted · ? open. The last column of the first table: every weight of the construction in turn is made 0 (in {scope}), and so many
-of the theorems about what is left are refuted; what is not missed is listed below.
+✗ refuted · ? open. The last column of the first table: every weight of the construction in turn is made 0 (in {scope}), and so
+many of the theorems about what is left are refuted; what is not missed is listed below.
 """
 
 _TRUST = """
