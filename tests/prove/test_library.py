@@ -1,0 +1,84 @@
+"""The constructions' theorems: proved, refuted when a weight is broken, and the page that tells of them."""
+
+from pathlib import Path
+
+import pytest
+
+from glyptic.numbers import Fixed
+from glyptic.prove import Proved, Refuted, smt
+from glyptic.prove.breaking import break_all, mutants
+from glyptic.prove.catalogue import THEOREMS
+from glyptic.prove.library import FLOATS, SCOPES, main_table, prove, prove_all, read_scope, table, theorem
+
+NAMES = [one.name for one in THEOREMS]
+QUICK = ("fixed:2", "fixed:8", "float:2,2", "fp8_e4m3", "fixed:4/even", "fixed:4 fused")
+PAGE = Path(__file__).parents[2] / "docs" / "theorems.md"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_theorems(name: str) -> None:
+    """A subset of the table: fixed point small and large, two floats, the other tie rule, fused products."""
+    for scope in QUICK:
+        row = prove(name, scope)
+        assert isinstance(row.verdict, Proved), f"{name} in {scope}: {row.verdict or row.refusal}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_broken_weight_is_refuted(name: str) -> None:
+    """The first, the last and a middle weight of each construction whose loss a theorem must notice."""
+    format, products = read_scope("fixed:2")
+    broken = list(mutants(theorem(name).claim(format, products)))
+    some = {0, len(broken) // 2, len(broken) - 1}
+    verdicts = [smt.check(broken[k].claim, format) for k in some]
+    assert any(isinstance(verdict, Refuted) for verdict in verdicts)
+    assert isinstance(verdicts[0], Refuted), broken[0].weight
+
+
+def test_the_whole_plus_minus_normalization_of_a_one_layer_decider() -> None:
+    """s = 8, a head and a feed-forward, a mixing output matrix, two positions of free values."""
+    row = prove("normalize.plus_minus", "fixed:8", seconds=60)
+    assert row.mark == "✓"
+    claim = theorem("normalize.plus_minus").claim(Fixed(8), "rounded")
+    base, built = claim.subject.transformers.values()
+    assert len(base.layers) == 1
+    assert base.layers[0].heads
+    assert base.layers[0].feed_forward is not None
+    assert len(built.layers) > len(base.layers)
+
+
+def test_a_format_that_a_construction_refuses_is_told() -> None:
+    row = prove("zero.at", "q:3,3")
+    assert row.verdict is None
+    assert row.mark == "–"
+    assert "−x is a value" in row.refusal
+
+
+def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = prove_all(["fixed:2", "float:2,2"], ["zero.at", "add.vector"], workers=1, progress=False)
+    assert [row.mark for row in rows] == ["✓"] * 4
+    assert table(rows).splitlines()[2].split() == ["zero.at", "✓", "✓"]
+    assert main_table(["fixed:2"], workers=1, names=["zero.at"]) == 0
+    assert "proved for all values" in capsys.readouterr().out
+
+
+def test_the_page_has_every_theorem_and_scope() -> None:
+    text = PAGE.read_text()
+    for name in NAMES:
+        assert f"| {name} |" in text, "run python -m glyptic.prove.page docs/theorems.md"
+    for scope in SCOPES:
+        assert f" {scope} " in text
+    assert "✗" not in text.split("## Fixed point")[1]
+    assert len(FLOATS) >= 4
+
+
+@pytest.mark.slow
+def test_every_theorem_in_every_scope() -> None:
+    rows = prove_all(progress=False)
+    assert all(row.good for row in rows), table(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_weight_broken(name: str) -> None:
+    found = break_all(name, "fixed:2")
+    assert found.refuted >= 0.75 * found.weights, found.unmissed

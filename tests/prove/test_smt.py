@@ -1,0 +1,188 @@
+"""Claims put to solvers: each kind of answer, limits, missing solvers, and agreement with enumeration to the last digit."""
+
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+from glyptic import prove
+from glyptic.exact import Options, Sizes, random_transformer
+from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, parse_format
+from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, smt, variables
+from glyptic.prove.catalogue.theorem import plain
+from glyptic.prove.claims import block, inputs
+from glyptic.prove.expressions import after, answer, before, defined, logit, token
+from glyptic.prove.solvers import Limits, ask
+
+x, y, z = variables("x y z")
+
+CLAIMS = [
+    ("x y", x + (y - x) == y, prove.TRUE),
+    ("x y", (x / y) * y == x, y != 0),
+    ("x y", x / y <= x, y >= LEAST),
+    ("x", exp(x) * exp(x) == exp(x + x), prove.TRUE),
+    ("x", root(x) * root(x) == x, x >= 0),
+    ("x y", x * y >= 0, (x > 0) & (y > 0)),
+    ("x y", x * y > 0, (x > 0) & (y > 0)),
+    ("x", relu(x) - relu(-x) == x, prove.TRUE),
+    ("x y", (x < y) >> (exp(x) <= exp(y)), prove.TRUE),
+    ("x y", (x + y) - y == x, prove.TRUE),
+    ("x y", x / y == x / y, prove.TRUE),
+]
+FORMATS = [Fixed(1), Fixed(2, "even"), Q(1, 1), Float(1, 1), Float(2, 1), Ieee(3, 1, subnormals=False)]
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=str)
+def test_solvers_and_enumeration_agree(format) -> None:
+    """The same answer, and of the refuted claims the same smallest counterexample."""
+    for names, ensures, requires in CLAIMS:
+        claim = Claim(Values(names, format), ensures, requires=requires)
+        solved = smt.check(claim, format)
+        run = prove.check(claim, method="enumerate", workers=1, progress=False)
+        assert type(solved) is type(run), claim
+        if isinstance(solved, Refuted):
+            assert solved.smallest == "globally"
+            assert solved.counterexample == run.counterexample, claim
+
+
+def test_both_solvers_speak() -> None:
+    verdict = smt.check(Claim(Values("x", Fixed(8)), x + B + B - B == 0), Fixed(8))
+    assert isinstance(verdict, Proved)
+    assert [said.split()[0] for said in verdict.solvers] == ["bitwuzla", "z3"]
+    assert all(said.endswith("unsat") for said in verdict.solvers)
+    assert not any("one solver" in text for text in verdict.assumptions)
+
+
+def test_one_solver_alone_is_said() -> None:
+    verdict = smt.check(Claim(Values("x", Fixed(8)), x + B + B - B == 0), Fixed(8), solvers=["z3"])
+    assert isinstance(verdict, Proved)
+    assert any("one solver's word" in text for text in verdict.assumptions)
+
+
+def test_contradictory_preconditions_prove_nothing() -> None:
+    verdict = smt.check(Claim(Values("x", Fixed(8)), x == 0, requires=(x > 1) & (x < 1)), Fixed(8))
+    assert isinstance(verdict, Vacuous)
+    assert not verdict
+    assert isinstance(smt.check(Claim(Values("x", Fixed(4)), x == x, requires=x > B), Fixed(4)), Vacuous)
+
+
+def factoring(width: int) -> str:
+    """A product of two numbers that is prime: no short proof."""
+    lines = [f"(declare-const {name} (_ BitVec {2 * width}))" for name in "xy"]
+    for name in "xy":
+        lines.append(
+            f"(assert (bvult (_ bv1 {2 * width}) {name}))(assert (bvult {name} (_ bv{1 << width} {2 * width})))"
+        )
+    return "\n".join([*lines, f"(assert (= (bvmul x y) (_ bv{(1 << (2 * width - 5)) | 0xB5D} {2 * width})))"])
+
+
+@pytest.mark.parametrize("solver", ["bitwuzla", "z3"])
+def test_time_limit(solver: str) -> None:
+    reply = ask(solver, factoring(60), Limits(0.5, None))
+    assert reply.status == "unknown"
+    assert reply.reason == "the time limit of 0.5 s"
+
+
+@pytest.mark.parametrize("solver", ["bitwuzla", "z3"])
+def test_memory_limit(solver: str) -> None:
+    reply = ask(solver, factoring(200), Limits(60, 20))
+    assert reply.status == "unknown"
+    assert reply.reason == "the memory limit of 20 MB"
+
+
+def test_a_check_at_its_limit_says_what_was_tried(monkeypatch) -> None:
+    claim = Claim(
+        Values("x y z", parse_format("fp16")), (x * y) * z <= x * (y * z) + y, requires=(x > 1) & (y > 1) & (z > 1)
+    )
+    verdict = smt.check(claim, claim.subject.format, seconds=0.05)
+    assert isinstance(verdict, Unknown)
+    assert "time limit of 0.05 s" in verdict.reason
+    assert [tried.split()[0] for tried in verdict.tried] == ["bitwuzla", "z3"]
+
+
+def test_missing_solvers_are_named(monkeypatch) -> None:
+    claim = Claim(Values("x", Fixed(4)), x + 0 == x)
+    monkeypatch.setitem(sys.modules, "bitwuzla", None)
+    verdict = smt.check(claim, Fixed(4))
+    assert isinstance(verdict, Proved)  # z3 alone, and it says so
+    assert any("one solver's word, z3" in text for text in verdict.assumptions)
+    assert "not installed" in verdict.solvers[0]
+    monkeypatch.setitem(sys.modules, "z3", None)
+    verdict = smt.check(claim, Fixed(4))
+    assert isinstance(verdict, Unknown)
+    assert "glyptic[prove]" in verdict.reason
+
+
+@pytest.mark.parametrize("solver", ["bitwuzla", "z3"])
+def test_interrupting_a_solver(solver: str) -> None:
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ask(solver, factoring(60), Limits(30, None))
+
+
+def test_what_solvers_do_not_cover_is_said() -> None:
+    transformer = random_transformer(Fixed(2), 1)
+    verdict = smt.check(Claim(inputs(transformer, max_length=2), answer() == "YES"), Fixed(2))
+    assert isinstance(verdict, Unknown)
+    assert "enumerated" in verdict.reason
+    verdict = smt.check(Claim(Values("x", Exact()), x + 0 == x), Exact())
+    assert isinstance(verdict, Unknown)
+    normed = random_transformer(Fixed(3), 1, Sizes(layers=1), Options(norm="pre"))
+    verdict = smt.check(Claim(block(normed, free=["x0"]), after("x0") == before("x0")), Fixed(3))
+    assert isinstance(verdict, Unknown)
+    assert "LayerNorm" in verdict.reason
+    with pytest.raises(prove.ClaimError):
+        Claim(block(transformer, free=["x0"]), token(5) == "1")
+
+
+def test_enclosed_exp() -> None:
+    """In fp16 exp has too many steps for a table: what follows from order and enclosure is proved, what does not is left open."""
+    fp16 = parse_format("fp16")
+    positive = Claim(Values("x", fp16), exp(x) >= 1, requires=x >= 0)
+    verdict = smt.check(positive, fp16)
+    assert isinstance(verdict, Proved)
+    assert any("staircases" in text for text in verdict.assumptions)
+    exact = Claim(Values("x", fp16), exp(x) + 1 != 3, requires=(x >= 0) & (x <= LEAST * 1000))
+    assert isinstance(smt.check(exact, fp16, seconds=20), Proved | Unknown)
+    false = Claim(Values("x", fp16), exp(x) <= 2)
+    refuted = smt.check(false, fp16)
+    assert isinstance(refuted, Refuted | Unknown)
+
+
+# Blocks ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_random_layer_by_solvers_and_by_enumeration() -> None:
+    """Dense random weights, softmax scores free: 0/0 refutes unless it is spoken of."""
+    format = Fixed(1)
+    for seed in range(6):
+        sizes = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=2)
+        transformer = random_transformer(format, seed, sizes)
+        subject = block(transformer, free=["x0", "x1"], positions=2)
+        claims = [
+            Claim(subject, after("x0", 1) <= before("x1", 1) + 1),
+            Claim(subject, answer() != "YES"),
+            Claim(subject, (answer() == "UNDEFINED") | (logit("YES") >= logit("NO")) | (answer() != "YES")),
+            Claim(subject, defined()),
+            Claim(subject, after("x0", 0) == before("x0", 0), requires=(before("x0", 0) > 0) & defined()),
+        ]
+        for claim in claims:
+            solved = smt.check(claim, format)
+            run = prove.check(claim, method="enumerate", workers=1, progress=False)
+            assert type(solved) is type(run), (seed, str(claim))
+            if isinstance(solved, Refuted):
+                assert solved.counterexample == run.counterexample
+
+
+def test_fused_and_rounded_products_are_told_apart() -> None:
+    """[x + y/2] with the product rounded or not: one claim, two readings of the same weights."""
+    said = logit("YES") == before("x") + before("y") * 0.5
+    verdicts = {}
+    for products in ("rounded", "fused"):
+        transformer = plain(Fixed(2), products, output=[[1, 0], [1, "1/2"]]).with_options(answer="logits")
+        verdicts[products] = smt.check(Claim(block(transformer, free=["x", "y"]), said), Fixed(2))
+    assert isinstance(verdicts["rounded"], Proved)
+    assert isinstance(verdicts["fused"], Refuted)
