@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl.flow import full_flow
-from glyptic.icl.loss import loss
-from glyptic.icl.lsa import Blocks
-from glyptic.icl.optimum import excess, minimum_loss, optimal_blocks
-from glyptic.icl.problem import Problem, spectrum
-from glyptic.icl.reduced import reduced_flow
-from glyptic.icl.theorem import initial_blocks, threshold
+from glyptic.icl.theory.flow import full_flow
+from glyptic.icl.theory.loss import loss
+from glyptic.icl.theory.lsa import Blocks
+from glyptic.icl.theory.optimum import excess, minimum_loss, optimal_blocks
+from glyptic.icl.theory.problem import Problem, spectrum
+from glyptic.icl.theory.reduced import reduced_flow
+from glyptic.icl.theory.theorem import initial_blocks, threshold
 
 
 def rows() -> list[dict[str, Any]]:

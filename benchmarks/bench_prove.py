@@ -15,10 +15,10 @@ from glyptic.exact.running import chunk_size
 from glyptic.numbers import Fixed
 from glyptic.prove import check
 from glyptic.prove.claims import Claim
-from glyptic.prove.settings import judge, setting_of_visit, walk_of
+from glyptic.prove.enumeration.settings import judge, setting_of_visit, walk_of
+from glyptic.prove.enumeration.trie import numbered, whole_visit
+from glyptic.prove.enumeration.units import Job, Unit, work
 from glyptic.prove.theorems import decisiveness
-from glyptic.prove.trie import numbered, whole_visit
-from glyptic.prove.units import Job, Unit, work
 
 LENGTH = 16
 

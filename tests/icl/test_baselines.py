@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from glyptic.icl.baselines import BASELINES, answers, baseline_named, bayes_ridge, one_example_too_few
-from glyptic.icl.problem import Problem, ProblemError
-from glyptic.icl.prompt_shifts import shift_named
-from glyptic.icl.prompts import Prompts, sample
-from glyptic.icl.tasks import DecisionTree, Linear, ReluNet, SparseLinear
+from glyptic.icl.experiments.baselines import BASELINES, answers, baseline_named, bayes_ridge, one_example_too_few
+from glyptic.icl.experiments.prompt_shifts import shift_named
+from glyptic.icl.experiments.prompts import Prompts, sample
+from glyptic.icl.experiments.tasks import DecisionTree, Linear, ReluNet, SparseLinear
+from glyptic.icl.theory.problem import Problem, ProblemError
 
 
 def prompts_of(task, count=40, examples=10, shift="none") -> Prompts:

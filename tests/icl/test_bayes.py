@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from glyptic.icl.baselines import answers, bayes_ridge
-from glyptic.icl.bayes import discrete_answers, ridge_answers, ridge_risk
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompts import sample
-from glyptic.icl.tasks import Linear, TaskPool
+from glyptic.icl.experiments.baselines import answers, bayes_ridge
+from glyptic.icl.experiments.bayes import discrete_answers, ridge_answers, ridge_risk
+from glyptic.icl.experiments.prompts import sample
+from glyptic.icl.experiments.tasks import Linear, TaskPool
+from glyptic.icl.theory.problem import ProblemError
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])

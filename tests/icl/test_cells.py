@@ -11,18 +11,18 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from glyptic.errors import FileError
-from glyptic.icl.backends import scatter
-from glyptic.icl.cells import Cell, run
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.sweeps import Grid, write_table
+from glyptic.errors import FileError, InputError
+from glyptic.icl.experiments.cells import Cell, run
+from glyptic.icl.experiments.sweeps import Grid, write_table
+from glyptic.icl.theory.problem import ProblemError
+from glyptic.parallel import scatter
 
 SOURCE = Path(__file__).parents[2] / "src"
 GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=20_000)
 SCRIPT = """
 from pathlib import Path
-from glyptic.icl.cells import run
-from glyptic.icl.sweeps import Grid
+from glyptic.icl.experiments.cells import run
+from glyptic.icl.experiments.sweeps import Grid
 grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=20_000)
 run(grid.cells(), Path({folder!r}), {backend!r}, 2)
 """
@@ -105,7 +105,7 @@ def test_tables(tmp_path):
 def test_ray_and_dask_for_real(tmp_path, backend):
     """Two workers in other processes compute what this process computes."""
     grid = Grid(N=(5, 10), M=(5, 10), noise=(0.0, 1.0), prompts=500)
-    process_ids = set(scatter(os.getpid, [()] * 6, backend, 2, progress=False))
+    process_ids = set(scatter(os.getpid, [()] * 6, backend, 2))
     assert os.getpid() not in process_ids
     rows = run(grid.cells(), tmp_path / backend, backend, 2, progress=False)
     assert len(list((tmp_path / backend / "cells").glob("*.json"))) == 8
@@ -125,7 +125,7 @@ def test_ray_and_dask_for_real(tmp_path, backend):
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, call, sentence):
-    with pytest.raises(ProblemError, match=sentence):
+    with pytest.raises((ProblemError, InputError), match=sentence):
         call(tmp_path)
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glyptic.icl.comparison import Comparison, compare
-from glyptic.icl.optimum import minimum_loss
-from glyptic.icl.problem import Problem, ProblemError
+from glyptic.icl.experiments.comparison import Comparison, compare
+from glyptic.icl.theory.optimum import minimum_loss
+from glyptic.icl.theory.problem import Problem, ProblemError
 
 
 def curves_of(**settings):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from glyptic.icl.curves import bootstrap, curve, wrong_sign
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompts import sample
-from glyptic.icl.tasks import Classification, Linear
+from glyptic.icl.experiments.curves import bootstrap, curve, wrong_sign
+from glyptic.icl.experiments.prompts import sample
+from glyptic.icl.experiments.tasks import Classification, Linear
+from glyptic.icl.theory.problem import ProblemError
 
 
 def test_bands_cover_the_truth_as_often_as_they_say():

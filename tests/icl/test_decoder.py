@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from glyptic.icl.bayes import ridge_answers
-from glyptic.icl.decoder import DecoderLearner, DecoderSize, decoder_plan
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompts import Prompts, sample
-from glyptic.icl.tasks import Linear
-from glyptic.icl.training import answers, train
+from glyptic.icl.experiments.bayes import ridge_answers
+from glyptic.icl.experiments.decoder import DecoderLearner, DecoderSize, decoder_plan
+from glyptic.icl.experiments.prompts import Prompts, sample
+from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.training import answers, train
+from glyptic.icl.theory.problem import ProblemError
 
 SMALL = DecoderSize(width=32, layers=2, heads=2)
 

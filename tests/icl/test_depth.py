@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from glyptic.icl.depth import preconditioned_gd, sparse_lsa
-from glyptic.icl.lsa import Blocks, linear_attention, prompt
-from glyptic.icl.problem import ProblemError
+from glyptic.icl.theory.depth import preconditioned_gd, sparse_lsa
+from glyptic.icl.theory.lsa import Blocks, linear_attention, prompt
+from glyptic.icl.theory.problem import ProblemError
 
 
 def prompts(rng, batch, n, d, scale=1.0):

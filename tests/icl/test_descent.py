@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from glyptic.icl.depth import preconditioned_gd
-from glyptic.icl.descent import best_descent, descent_risk, sampled_moments, trained_risk
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompts import sample
-from glyptic.icl.tasks import Linear
+from glyptic.icl.experiments.descent import best_descent, descent_risk, sampled_moments, trained_risk
+from glyptic.icl.experiments.prompts import sample
+from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.theory.depth import preconditioned_gd
+from glyptic.icl.theory.problem import ProblemError
 
 
 @pytest.mark.parametrize(("d", "N"), [(2, 5), (5, 20), (4, 3)])

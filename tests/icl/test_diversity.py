@@ -2,7 +2,7 @@
 
 import pytest
 
-from glyptic.icl.diversity import measure_pool, threshold
+from glyptic.icl.experiments.diversity import measure_pool, threshold
 
 
 def row(tasks, to_dmmse, to_ridge):

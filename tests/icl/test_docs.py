@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from glyptic.icl.landscape import SADDLE, SPURIOUS, basins, classify, rank_one_point
-from glyptic.icl.optimum import minimum_loss
-from glyptic.icl.problem import Problem
+from glyptic.icl.theory.landscape import SADDLE, SPURIOUS, basins, classify, rank_one_point
+from glyptic.icl.theory.optimum import minimum_loss
+from glyptic.icl.theory.problem import Problem
 
 PAGE = (Path(__file__).parents[2] / "docs" / "in-context.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"\| diag\((.*?)\) \| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (.*?) \|", PAGE)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.icl.theory import random_blocks, random_problem
 
-from glyptic.icl.flow import full_flow
-from glyptic.icl.lsa import Blocks
-from glyptic.icl.optimum import excess, optimal_blocks, optimal_map
-from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.reduced import logistic, reduced_flow
-from glyptic.icl.theorem import AboveThreshold, initial_blocks, pl_constant, threshold
+from glyptic.icl.theory.flow import full_flow
+from glyptic.icl.theory.lsa import Blocks
+from glyptic.icl.theory.optimum import excess, optimal_blocks, optimal_map
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.reduced import logistic, reduced_flow
+from glyptic.icl.theory.theorem import AboveThreshold, initial_blocks, pl_constant, threshold
 
 SPECTRA = ["isotropic", "kappa:100", "inverse"]
 

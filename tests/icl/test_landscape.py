@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from glyptic.icl.flow import full_flow
-from glyptic.icl.landscape import GLOBAL, SADDLE, SPURIOUS, basins, classify, critical_points, rank_one_point
-from glyptic.icl.loss import gradient, hessian, loss
-from glyptic.icl.lsa import Blocks
-from glyptic.icl.optimum import gamma, minimum_loss, optimal_blocks
-from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.quartic import Quartic
+from glyptic.icl.theory.flow import full_flow
+from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, basins, classify, critical_points, rank_one_point
+from glyptic.icl.theory.loss import gradient, hessian, loss
+from glyptic.icl.theory.lsa import Blocks
+from glyptic.icl.theory.optimum import gamma, minimum_loss, optimal_blocks
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.quartic import Quartic
 
 ANISOTROPIC = Problem([1.0, 0.5], 10)
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from glyptic.icl.depth import preconditioned_gd
-from glyptic.icl.learners import DeepLinearAttention, LinearAttention, SoftmaxAttention, parameter_count
-from glyptic.icl.lsa import Blocks, linear_attention, predict, prompt
-from glyptic.icl.optimum import minimum_loss
-from glyptic.icl.problem import Problem, ProblemError
-from glyptic.icl.prompts import sample
-from glyptic.icl.tasks import Linear
-from glyptic.icl.training import Plan, answers, train
+from glyptic.icl.experiments.learners import DeepLinearAttention, LinearAttention, SoftmaxAttention, parameter_count
+from glyptic.icl.experiments.prompts import sample
+from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.training import Plan, answers, train
+from glyptic.icl.theory.depth import preconditioned_gd
+from glyptic.icl.theory.lsa import Blocks, linear_attention, predict, prompt
+from glyptic.icl.theory.optimum import minimum_loss
+from glyptic.icl.theory.problem import Problem, ProblemError
 
 D, N = 4, 7
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.icl.theory import quadrature, random_blocks, random_problem
 
-from glyptic.icl.loss import gradient, hessian, loss
-from glyptic.icl.lsa import Blocks, predict
-from glyptic.icl.quartic import Quartic
+from glyptic.icl.theory.loss import gradient, hessian, loss
+from glyptic.icl.theory.lsa import Blocks, predict
+from glyptic.icl.theory.quartic import Quartic
 
 CASES = [(1, 1, 0, False), (1, 3, 0.3, True), (2, 2, 0, False), (2, 2, 0.4, True), (3, 1, 0.4, True), (2, 3, 0, True)]
 

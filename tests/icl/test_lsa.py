@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tests.icl.theory import random_blocks
 
-from glyptic.icl.lsa import Blocks, linear_attention, predict, prompt
-from glyptic.icl.problem import ProblemError
+from glyptic.icl.theory.lsa import Blocks, linear_attention, predict, prompt
+from glyptic.icl.theory.problem import ProblemError
 
 
 def attention(E, W_K, W_Q, W_V, W_P, normalise):

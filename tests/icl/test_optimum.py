@@ -5,10 +5,10 @@ import pytest
 from scipy.optimize import minimize
 from tests.icl.theory import random_problem
 
-from glyptic.icl.loss import gradient, loss, loss_and_gradient
-from glyptic.icl.lsa import Blocks
-from glyptic.icl.optimum import curvature, excess, gamma, minimum_loss, optimal_blocks, optimal_map
-from glyptic.icl.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.loss import gradient, loss, loss_and_gradient
+from glyptic.icl.theory.lsa import Blocks
+from glyptic.icl.theory.optimum import curvature, excess, gamma, minimum_loss, optimal_blocks, optimal_map
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
 
 
 @pytest.mark.parametrize(("d", "noise", "prior"), [(1, 0.0, False), (3, 0.0, False), (3, 0.5, True), (8, 0.2, True)])

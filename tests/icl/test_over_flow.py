@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from glyptic.icl import figures
-from glyptic.icl.over_flow import LEARNERS, Run, draw, fit, summary
-from glyptic.icl.problem import ProblemError
+from glyptic.icl.experiments.over_flow import LEARNERS, Run, draw, fit, summary
+from glyptic.icl.theory.problem import ProblemError
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

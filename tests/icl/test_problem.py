@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from glyptic.errors import GlypticError
-from glyptic.icl.loss import loss
-from glyptic.icl.lsa import Blocks, predict, prompt
-from glyptic.icl.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.loss import loss
+from glyptic.icl.theory.lsa import Blocks, predict, prompt
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
 
 BAD = {
     "singular Λ": (lambda: Problem([[1.0, 1.0], [1.0, 1.0]], 5), "covariance Λ is singular"),

@@ -4,10 +4,10 @@ import csv
 
 import pytest
 
-from glyptic.icl import reproduce
-from glyptic.icl.cells import Cell
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.reproduce import HEADLINES, Headline, render
+from glyptic.icl.experiments import reproduce
+from glyptic.icl.experiments.cells import Cell
+from glyptic.icl.experiments.reproduce import HEADLINES, Headline, render
+from glyptic.icl.theory.problem import ProblemError
 
 
 def small(headline: Headline, **changes) -> Headline:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tests.icl.theory import random_problem
 
-from glyptic.icl.labels import standard_laws
-from glyptic.icl.optimum import optimal_map
-from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.reduced import reduced_flow
-from glyptic.icl.risk import Moments, estimate_moments, risk, slope, theorem_bias
-from glyptic.icl.simulate import law_sampler, simulated_risk
-from glyptic.icl.theorem import initial_blocks
+from glyptic.icl.theory.labels import standard_laws
+from glyptic.icl.theory.optimum import optimal_map
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.reduced import reduced_flow
+from glyptic.icl.theory.risk import Moments, estimate_moments, risk, slope, theorem_bias
+from glyptic.icl.theory.simulate import law_sampler, simulated_risk
+from glyptic.icl.theory.theorem import initial_blocks
 
 LAWS = [law.name for law in standard_laws(3)]
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from tests.icl.theory import random_problem
 
-from glyptic.icl.lsa import predict
-from glyptic.icl.optimum import minimum_loss, optimal_blocks, optimal_map
-from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.random_covariance import RandomDiagonal, optimal_map_over
-from glyptic.icl.shifts import Shift, shifted_risk, standard_shifts
-from glyptic.icl.simulate import exponential_sampler, simulated_risk
+from glyptic.icl.theory.lsa import predict
+from glyptic.icl.theory.optimum import minimum_loss, optimal_blocks, optimal_map
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.random_covariance import RandomDiagonal, optimal_map_over
+from glyptic.icl.theory.shifts import Shift, shifted_risk, standard_shifts
+from glyptic.icl.theory.simulate import exponential_sampler, simulated_risk
 
 NAMES = [shift.name for shift in standard_shifts(Problem.isotropic(3, 5))]
 

@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from glyptic.icl.problem import ProblemError
-from glyptic.icl.prompt_shifts import SHIFTS, shift_named
-from glyptic.icl.prompts import Prompts, anisotropic, sample
-from glyptic.icl.tasks import TASKS, Classification, DecisionTree, Linear, Quadratic, ReluNet, SparseLinear, task_named
+from glyptic.icl.experiments.prompt_shifts import SHIFTS, shift_named
+from glyptic.icl.experiments.prompts import Prompts, anisotropic, sample
+from glyptic.icl.experiments.tasks import (
+    TASKS,
+    Classification,
+    DecisionTree,
+    Linear,
+    Quadratic,
+    ReluNet,
+    SparseLinear,
+    task_named,
+)
+from glyptic.icl.theory.problem import ProblemError
 
 B, N, D = 4000, 8, 6
 

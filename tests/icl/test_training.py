@@ -8,15 +8,15 @@ import pytest
 import torch
 
 from glyptic.errors import FileError
-from glyptic.icl.learners import DeepLinearAttention, LinearAttention
-from glyptic.icl.loss import loss
-from glyptic.icl.optimum import minimum_loss
-from glyptic.icl.problem import Problem, ProblemError, spectrum
-from glyptic.icl.prompts import ORDINARY, anisotropic
-from glyptic.icl.reduced import reduced_flow
-from glyptic.icl.tasks import Linear
-from glyptic.icl.theorem import initial_blocks
-from glyptic.icl.training import Curriculum, Plan, train
+from glyptic.icl.experiments.learners import DeepLinearAttention, LinearAttention
+from glyptic.icl.experiments.prompts import ORDINARY, anisotropic
+from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.training import Curriculum, Plan, train
+from glyptic.icl.theory.loss import loss
+from glyptic.icl.theory.optimum import minimum_loss
+from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.reduced import reduced_flow
+from glyptic.icl.theory.theorem import initial_blocks
 
 
 @pytest.mark.parametrize(("name", "noise"), [("isotropic", 0.0), ("inverse", 0.0), ("isotropic", 0.5)])
@@ -100,7 +100,7 @@ def test_checkpoints_of_other_runs_and_damaged_ones_are_refused(tmp_path):
 
 
 def test_curriculum_is_obeyed(monkeypatch):
-    from glyptic.icl import training
+    from glyptic.icl.experiments import training
 
     seen = []
     real = training.sample

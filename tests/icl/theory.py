@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from glyptic.icl.lsa import Blocks
-from glyptic.icl.problem import Problem
+from glyptic.icl.theory.lsa import Blocks
+from glyptic.icl.theory.problem import Problem
 
 
 def random_problem(rng: np.random.Generator, d: int, N: int, noise: float = 0.0, prior: bool = False) -> Problem:

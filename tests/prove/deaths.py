@@ -15,12 +15,12 @@ from pathlib import Path
 
 from glyptic import prove
 from glyptic.numbers import Fixed
-from glyptic.prove import enumeration, units
+from glyptic.prove.enumeration import deciding, units
 from glyptic.prove.languages import regular
 from glyptic.prove.recognisers import recogniser
 
 units.INPUTS_IN_UNIT = 1 << 8  # many small units, so that half-way exists
-enumeration._ALONE_SECONDS = 0.0  # workers at once
+deciding._ALONE_SECONDS = 0.0  # workers at once
 LENGTH = 14
 HALF = 28  # of 65 units; the journal lags a little
 

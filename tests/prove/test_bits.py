@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from glyptic.prove import bits
-from glyptic.prove.solvers import SOLVERS, ask
+from glyptic.prove.smt import bits
+from glyptic.prove.smt.solvers import SOLVERS, ask
 
 BINARY = (
     bits.add,

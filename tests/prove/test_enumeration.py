@@ -34,8 +34,8 @@ from glyptic.prove import (
     tomita,
     variables,
 )
-from glyptic.prove import trie as trie_module
-from glyptic.prove import units as units_module
+from glyptic.prove.enumeration import trie as trie_module
+from glyptic.prove.enumeration import units as units_module
 from glyptic.prove.minimise import fails
 
 QUIET = {"progress": False, "workers": 1}
@@ -206,7 +206,7 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
 
 
 def test_very_many_values_stop_at_a_counterexample_and_minimise_it(monkeypatch):
-    monkeypatch.setattr("glyptic.prove.enumeration._SEARCHED_WHOLE", 1)
+    monkeypatch.setattr("glyptic.prove.enumeration.deciding._SEARCHED_WHOLE", 1)
     monkeypatch.setattr(units_module, "VALUES_IN_UNIT", 500)
     x, y = variables("x y")
     verdict = prove.check(Claim(Values("x y"), x + (y - x) == y), Fixed(3), method="enumerate", **QUIET)

@@ -6,9 +6,9 @@ import pytest
 
 from glyptic.numbers import Fixed
 from glyptic.prove import Proved, Refuted, smt
-from glyptic.prove.breaking import break_all, mutants
-from glyptic.prove.catalogue import THEOREMS
-from glyptic.prove.library import FLOATS, SCOPES, main_table, prove, prove_all, read_scope, table, theorem
+from glyptic.prove.library.breaking import break_all, mutants
+from glyptic.prove.library.catalogue import THEOREMS
+from glyptic.prove.library.proving import FLOATS, SCOPES, main_table, prove, prove_all, read_scope, table, theorem
 
 NAMES = [one.name for one in THEOREMS]
 QUICK = ("fixed:2", "fixed:8", "float:2,2", "fp8_e4m3", "fixed:4/even", "fixed:4 fused")
@@ -64,7 +64,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_page_has_every_theorem_and_scope() -> None:
     text = PAGE.read_text()
     for name in NAMES:
-        assert f"| {name} |" in text, "run python -m glyptic.prove.page docs/theorems.md"
+        assert f"| {name} |" in text, "run python -m glyptic.prove.library.page docs/theorems.md"
     for scope in SCOPES:
         assert f" {scope} " in text
     assert "✗" not in text.split("## Fixed point")[1]

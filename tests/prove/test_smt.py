@@ -11,10 +11,10 @@ from glyptic import prove
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, parse_format
 from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, smt, variables
-from glyptic.prove.catalogue.theorem import plain
 from glyptic.prove.claims import block, inputs
 from glyptic.prove.expressions import after, answer, before, defined, logit, token
-from glyptic.prove.solvers import Limits, ask
+from glyptic.prove.library.theorem import plain
+from glyptic.prove.smt.solvers import Limits, ask
 
 x, y, z = variables("x y z")
 

@@ -39,8 +39,8 @@ class Compare:
 
     def main(self) -> None:
         from glyptic.icl import figures
-        from glyptic.icl.comparison import Comparison, compare
-        from glyptic.icl.curves import draw_comparison, legend_beside, table_rows
+        from glyptic.icl.experiments.comparison import Comparison, compare
+        from glyptic.icl.experiments.curves import draw_comparison, legend_beside, table_rows
 
         settings = {name: value for name, value in self.__dict__.items() if name != "out"}
         comparison = Comparison(**settings)

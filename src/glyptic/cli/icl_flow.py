@@ -34,10 +34,11 @@ class Flow:
     """where the figure (.svg, .png) and its data (.csv) go"""
 
     def main(self) -> None:
-        from glyptic.icl import figures, pictures, studies
-        from glyptic.icl.problem import Problem, spectrum
-        from glyptic.icl.reduced import reduced_flow
-        from glyptic.icl.theorem import initial_blocks, pl_constant, threshold
+        from glyptic.icl import figures
+        from glyptic.icl.theory import pictures, studies
+        from glyptic.icl.theory.problem import Problem, spectrum
+        from glyptic.icl.theory.reduced import reduced_flow
+        from glyptic.icl.theory.theorem import initial_blocks, pl_constant, threshold
 
         eigenvalues = spectrum(self.spectrum, self.d)
         problem = Problem(eigenvalues, self.train_length, noise_variance=self.noise)

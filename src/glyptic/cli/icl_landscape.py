@@ -35,9 +35,10 @@ class Landscape:
     """where the figure (.svg, .png) and its data (.csv) go"""
 
     def main(self) -> None:
-        from glyptic.icl import figures, pictures
-        from glyptic.icl.landscape import basins, critical_points
-        from glyptic.icl.problem import Problem, spectrum
+        from glyptic.icl import figures
+        from glyptic.icl.theory import pictures
+        from glyptic.icl.theory.landscape import basins, critical_points
+        from glyptic.icl.theory.problem import Problem, spectrum
 
         problem = Problem(spectrum(self.spectrum, self.d), self.train_length)
         points = critical_points(problem, self.tries, self.seed)

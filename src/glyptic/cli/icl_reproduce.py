@@ -29,7 +29,7 @@ class Reproduce:
     """how many cells at a time"""
 
     def main(self) -> None:
-        from glyptic.icl.reproduce import reproduce
+        from glyptic.icl.experiments.reproduce import reproduce
 
         for path in reproduce(self.out, self.only, self.backend, self.workers):
             print(path)

@@ -33,8 +33,9 @@ class ShiftCommand:
     """where the figure (.svg, .png) and its data (.csv) go"""
 
     def main(self) -> None:
-        from glyptic.icl import figures, pictures, studies
-        from glyptic.icl.problem import Problem, spectrum
+        from glyptic.icl import figures
+        from glyptic.icl.theory import pictures, studies
+        from glyptic.icl.theory.problem import Problem, spectrum
 
         problem = Problem(spectrum(self.spectrum, self.d), self.train_length, noise_variance=self.noise)
         rows = studies.shift_rows(problem, self.test_length, self.prompts, self.seed)

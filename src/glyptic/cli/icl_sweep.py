@@ -38,8 +38,8 @@ class Sweep:
 
     def main(self) -> None:
         from glyptic.icl import figures
-        from glyptic.icl.cells import run
-        from glyptic.icl.sweeps import Grid, draw, write_table
+        from glyptic.icl.experiments.cells import run
+        from glyptic.icl.experiments.sweeps import Grid, draw, write_table
 
         grid = Grid(self.measure, self.d, self.n, self.m, self.spectrum, self.noise, self.seed, self.prompts)
         rows = run(grid.cells(), self.out, self.backend, self.workers)

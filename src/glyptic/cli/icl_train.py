@@ -48,7 +48,7 @@ class Train:
 
     def main(self) -> None:
         from glyptic.icl import figures
-        from glyptic.icl.over_flow import Run, draw, fit, summary
+        from glyptic.icl.experiments.over_flow import Run, draw, fit, summary
 
         default = 0.002 if self.learner == "decoder" else {"adam": 0.03, "sgd": 0.02}[self.optimizer]
         run = Run(

@@ -74,7 +74,7 @@ class Prove:
 
     def main(self) -> int:
         if self.library:
-            from glyptic.prove.library import main_table
+            from glyptic.prove.library.proving import main_table
 
             return main_table(workers=self.workers) or 0
         if self.recheck is not None:

@@ -1,6 +1,6 @@
 """In-context linear regression: what a linear transformer learns, exactly, and trained models beside it.
 
-The theory needs numpy and scipy only:
+The theory (`icl.theory`) needs numpy and scipy only:
 
 | module | its one idea |
 |---|---|
@@ -13,10 +13,10 @@ The theory needs numpy and scipy only:
 | `shifts`, `random_covariance` | one formula for every shift between training and test |
 | `depth` | L layers are L steps of preconditioned gradient descent |
 | `quartic`, `landscape` | critical points, spurious minima, where random starts end |
-| `figures`, `pictures` | tables, figures and their files; the four pictures of the theory |
+| `studies`, `pictures` | what the commands of the theory compute and draw |
 
-What trains or compares (`tasks`, `baselines`, `learners`, `training`, `comparison`, `diversity`, `sweeps`, `reproduce`
-and their helpers) imports torch and scikit-learn, and is loaded only when its name is used.
+What trains or compares (`icl.experiments`: tasks, baselines, learners, training, comparisons, sweeps, the headline figures) imports
+torch and scikit-learn, and is loaded only when its name is used. `figures` holds what both halves use to show results.
 
 >>> from glyptic import icl
 >>> problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)
@@ -30,16 +30,16 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-# A name that is also a module (icl.loss.loss, icl.risk.risk) is not lifted: importing the module would shadow it.
+# The theory's names are lifted: icl.loss is the function.
 _NAMES = {
     "problem": ("Problem", "ProblemError", "spectrum"),
     "lsa": ("Blocks", "linear_attention", "predict", "prompt"),
-    "loss": ("gradient", "hessian", "loss_and_gradient"),
+    "loss": ("gradient", "hessian", "loss", "loss_and_gradient"),
     "optimum": ("excess", "gamma", "minimum_loss", "optimal_blocks", "optimal_map"),
     "theorem": ("AboveThreshold", "initial_blocks", "pl_constant", "pl_ratio", "threshold"),
     "flow": ("Trajectory", "full_flow"),
     "reduced": ("logistic", "reduced_flow"),
-    "risk": ("Moments", "Risk", "estimate_moments"),
+    "risk": ("Moments", "Risk", "estimate_moments", "risk"),
     "labels": ("LabelLaw", "standard_laws"),
     "shifts": ("Shift", "shifted_risk", "standard_shifts"),
     "random_covariance": ("RandomDiagonal", "optimal_map_over"),
@@ -48,21 +48,19 @@ _NAMES = {
     "landscape": ("basins", "classify", "critical_points", "rank_one_point"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
+_PARTS = ("theory", "experiments", "figures")
 
 __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module of this room, or the module that a public name lives in, at its first use."""
+    """Load a part of this room, or the module that a public name lives in, at its first use."""
     if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    try:
+        return getattr(importlib.import_module(f"{__name__}.theory.{_HOME[name]}"), name)
+    if name in _PARTS:
         return importlib.import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_NAMES]
+    return [*__all__, *_PARTS]

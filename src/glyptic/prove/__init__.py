@@ -3,10 +3,9 @@
 expressions, claims   what is claimed, written in Python (with `conditions`); `evaluation` gives it a value in any arithmetic
 answers               Proved, Refuted, Vacuous, Unknown
 checking, theorems    deciding a claim; the common ones by name
-trie, crowns          all inputs, each prefix computed once; `settings`: what the names in a claim stand for
-units, enumeration    the work in units, on all cores or a cluster (`backends`), with a `journal`
-smt, solvers          claims put to solvers: `questions` over `terms`, bit-vectors that fold (`bits`)
-lemmas, library       the lemma base decided for a format (`facts`); the theorems of all constructions (`catalogue`)
+enumeration/          all inputs or values, each prefix computed once; in units, on all cores or a cluster, with a journal
+smt/                  claims on free values put to solvers, over bit-vectors that compute what the engines compute
+lemmas, library/      the lemma base decided for a format (`facts`); the theorems of all constructions
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again

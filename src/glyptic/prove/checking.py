@@ -12,9 +12,9 @@ from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
 from glyptic.prove.answers import Verdict
 from glyptic.prove.claims import Claim, Inputs, Values
-from glyptic.prove.enumeration import Means, enumerate_claim
+from glyptic.prove.enumeration.deciding import Means, enumerate_claim
+from glyptic.prove.enumeration.units import count_values
 from glyptic.prove.expressions import ClaimError
-from glyptic.prove.units import count_values
 
 Method = Literal["auto", "enumerate", "smt"]
 ENUMERATED = 1 << 24  # combinations of values that `auto` still enumerates

@@ -15,9 +15,9 @@ from glyptic.numbers import AnyFormat, decode
 from glyptic.prove import expressions as e
 from glyptic.prove.answers import Counterexample, Refuted
 from glyptic.prove.claims import Claim, Inputs
+from glyptic.prove.enumeration.settings import free_names, judge, setting_of_codes, setting_of_visit, walk_of
+from glyptic.prove.enumeration.trie import whole_visit
 from glyptic.prove.evaluation import Batch, value
-from glyptic.prove.settings import free_names, judge, setting_of_codes, setting_of_visit, walk_of
-from glyptic.prove.trie import whole_visit
 
 
 def fails(claim: Claim, codes: Sequence[int]) -> bool:

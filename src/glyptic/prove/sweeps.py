@@ -29,8 +29,8 @@ from glyptic.errors import FileError, GlypticError
 from glyptic.exact.files import write_whole
 from glyptic.exact.report import table
 from glyptic.numbers import AnyFormat
+from glyptic.parallel import WorkerLost, stream
 from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
-from glyptic.prove.backends import WorkerLost, stream
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim
 from glyptic.prove.grids import format_grid

@@ -1,0 +1,71 @@
+"""The best possible answers, for all prompts at once: ridge when tasks are Gaussian, dMMSE when they are T given ones.
+
+Both are posterior means, so no learner has a smaller risk on its own law of tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from glyptic.icl.experiments.prompts import Prompts
+from glyptic.icl.theory.problem import Array, ProblemError
+
+
+def ridge_answers(prompts: Prompts, noise: float, counts: Sequence[int]) -> Array:
+    """x_qᵀ(XᵀX + s²I)⁻¹Xᵀy from the first k examples, w ~ N(0, I): (B, len(counts)); s = 0 is least squares.
+
+    >>> from glyptic.icl.experiments.prompts import sample
+    >>> from glyptic.icl.experiments.tasks import Linear
+    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=100, examples=3)
+    >>> bool(np.allclose(ridge_answers(prompts, 0.0, [3])[:, 0], prompts.target[:, 3]))
+    True
+    """
+    columns = []
+    for k in counts:
+        x, y = prompts.context_x[:, :k], prompts.context_y[:, :k]
+        gram = x.transpose(0, 2, 1) @ x + noise**2 * np.eye(x.shape[2])
+        inverse = np.linalg.inv(gram) if noise else np.linalg.pinv(gram, hermitian=True)
+        weights = np.einsum("bij,bnj,bn->bi", inverse, x, y)
+        columns.append(np.einsum("bi,bi->b", weights, prompts.query_x[:, k]))
+    return np.stack(columns, axis=1)
+
+
+def discrete_answers(prompts: Prompts, tasks: Array, noise: float, counts: Sequence[int]) -> Array:
+    """dMMSE of Raventós et al.: the posterior mean when w is one of the rows of `tasks` (T, d), all equally likely.
+
+    >>> from glyptic.icl.experiments.prompts import sample
+    >>> from glyptic.icl.experiments.tasks import TaskPool
+    >>> pool = TaskPool.draw_pool(d=3, tasks=4, noise=0.01, seed=0)
+    >>> prompts = sample(pool, np.random.default_rng(0), prompts=100, examples=2)
+    >>> answer = discrete_answers(prompts, pool.weights, 0.01, [2])         # 2 < d examples tell 4 tasks apart
+    >>> bool(np.mean((answer[:, 0] - prompts.target[:, 2]) ** 2) < 0.1)
+    True
+    """
+    if noise <= 0:
+        raise ProblemError("dMMSE needs label noise: without it the posterior is not defined, so use noise > 0.")
+    fits = np.einsum("bnd,td->btn", prompts.context_x, tasks)
+    misfit = np.cumsum((prompts.context_y[:, None, :] - fits) ** 2, axis=2)  # after 1 … N examples
+    misfit = np.concatenate([np.zeros_like(misfit[:, :, :1]), misfit], axis=2)
+    columns = []
+    for k in counts:
+        logits = -misfit[:, :, k] / (2.0 * noise**2)
+        posterior = np.exp(logits - logits.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        columns.append(np.einsum("bt,td,bd->b", posterior, tasks, prompts.query_x[:, k]))
+    return np.stack(columns, axis=1)
+
+
+def ridge_risk(d: int, noise: float, examples: int, samples: int = 4000, seed: int = 0) -> Array:
+    """Risk of Bayes-optimal ridge after k = 0 … `examples` examples, x ~ N(0, I): E tr(XᵀX/s² + I)⁻¹, (examples + 1,).
+
+    >>> ridge_risk(5, 0.5, examples=2).round(2)[0]                           # nothing seen: E⟨w, x⟩² = d
+    np.float64(5.0)
+    """
+    if noise <= 0:
+        raise ProblemError("the risk of ridge needs label noise > 0: without it d examples leave none.")
+    x = np.random.default_rng(seed).standard_normal((samples, examples, d))
+    outer = np.cumsum(np.einsum("bni,bnj->bnij", x, x), axis=1)
+    traces = np.trace(np.linalg.inv(outer / noise**2 + np.eye(d)), axis1=2, axis2=3)
+    return np.concatenate([[float(d)], traces.mean(axis=0)])

@@ -1,0 +1,95 @@
+"""Jobs that survive being killed: every finished cell is a file, and no cell is computed twice.
+
+A cell is a measure and its parameters, and is named by their hash. The worker that finishes it writes
+`cells/<hash>.json` under a temporary name and renames it, so a file is either whole or absent; a second run computes
+only what is absent. On a cluster whose workers do not share the folder the rows come back and are written here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glyptic.errors import FileError
+from glyptic.icl.experiments.measures import MEASURES, VERSION
+from glyptic.icl.theory.problem import ProblemError
+from glyptic.parallel import scatter
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One computation: everything its numbers depend on.
+
+    >>> Cell.of("risk", d=2, N=5, seed=0).key == Cell.of("risk", seed=0, N=5, d=2).key
+    True
+    """
+
+    measure: str
+    parameters: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, measure: str, **parameters: Any) -> Cell:
+        if measure not in MEASURES:
+            raise ProblemError(f"no measure {measure!r}; there are {', '.join(MEASURES)}.")
+        return cls(measure, tuple(parameters.items()))
+
+    @property
+    def key(self) -> str:
+        """A name that changes when anything in the cell does."""
+        text = json.dumps([VERSION, self.measure, dict(self.parameters)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def rows(self) -> list[Row]:
+        """Compute the cell: a row for each thing measured, with the cell's parameters in front."""
+        parameters = dict(self.parameters)
+        return [{"measure": self.measure, **parameters, **row} for row in MEASURES[self.measure](**parameters)]
+
+
+def run(
+    cells: Sequence[Cell], folder: Path, backend: str = "loky", workers: int = 2, progress: bool = True
+) -> list[Row]:
+    """Compute the cells that are not in the folder yet; return the rows of all of them, in their order."""
+    store = Path(folder) / "cells"
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"the folder {folder} cannot be made ({error.strerror}): name another.") from None
+    missing = [cell for cell in dict.fromkeys(cells) if not _file(store, cell).exists()]
+    work = [(cell, str(store)) for cell in missing]
+    finished = scatter(compute, work, backend, workers, progress="cells" if progress else None) if missing else []
+    for cell, rows in zip(missing, finished, strict=True):
+        if not _file(store, cell).exists():
+            _write(_file(store, cell), rows)
+    return [row for cell in dict.fromkeys(cells) for row in _read(_file(store, cell))]
+
+
+def compute(cell: Cell, store: str) -> list[Row]:
+    """What a worker does: compute the cell and put it into the store."""
+    rows = cell.rows()
+    if Path(store).is_dir():
+        _write(_file(Path(store), cell), rows)
+    return rows
+
+
+def _file(store: Path, cell: Cell) -> Path:
+    return store / f"{cell.key}.json"
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary.write_text(json.dumps(rows))
+    os.replace(temporary, path)
+
+
+def _read(path: Path) -> list[Row]:
+    try:
+        return json.loads(path.read_text())
+    except ValueError:
+        raise FileError(f"the cell {path} is damaged: remove it and run again.") from None

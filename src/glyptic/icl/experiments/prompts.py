@@ -1,0 +1,125 @@
+"""A batch of in-context problems as a value, and how one is drawn from a task, with or without a shift.
+
+A prompt shows N examples (x_i, y_i) of one unknown function. Query k is asked after the first k examples, so one prompt
+holds N + 1 questions. In an ordinary prompt query k *is* the input of example k, as in Garg et al.; a shift may ask
+elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glyptic.icl.theory.problem import ProblemError
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]  # (prompts, points, d) -> (prompts, points): one function for each prompt
+Inputs = Callable[[np.random.Generator, int, int, int], tuple[Array, Array]]  # rng, prompts, N, d -> context, queries
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """What a learner sees (`context_x`, `context_y`, `query_x`) and the noise-free answers (`target`)."""
+
+    context_x: Array  # (B, N, d)
+    context_y: Array  # (B, N), with label noise
+    query_x: Array  # (B, N + 1, d); row k is asked after the first k examples
+    target: Array  # (B, N + 1), without label noise
+
+    @property
+    def count(self) -> int:
+        return self.context_x.shape[0]
+
+    @property
+    def examples(self) -> int:
+        return self.context_x.shape[1]
+
+    @property
+    def queries_are_inputs(self) -> bool:
+        """True for an ordinary prompt, whose query k is the input of example k: all queries fit into one sequence."""
+        return bool(np.array_equal(self.query_x[:, :-1], self.context_x))
+
+    def first(self, count: int) -> Prompts:
+        """The first `count` prompts; slow baselines are measured on fewer."""
+        return Prompts(self.context_x[:count], self.context_y[:count], self.query_x[:count], self.target[:count])
+
+
+class Task(Protocol):
+    """A law of functions on R^d."""
+
+    @property
+    def d(self) -> int: ...
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the label noise."""
+        ...
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        """One function for each prompt."""
+        ...
+
+
+def gaussian_inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+    """x ~ N(0, I); query k is the input of example k."""
+    x = rng.standard_normal((prompts, examples + 1, d))
+    return x[:, :-1], x
+
+
+@dataclass(frozen=True)
+class PromptShift:
+    """How the prompts at test time differ from N(0, I) inputs and the task's own labels."""
+
+    name: str
+    explanation: str
+    inputs: Inputs = gaussian_inputs
+    label_scale: float = 1.0
+    extra_noise: float = 0.0
+
+
+def anisotropic(spectrum: Array) -> PromptShift:
+    """Inputs from N(0, diag(spectrum)): the covariates of Zhang et al. with Λ diagonal."""
+    deviations = np.sqrt(np.asarray(spectrum, float))
+
+    def inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+        if deviations.shape != (d,):
+            raise ProblemError(f"the spectrum has {deviations.size} numbers but d = {d}: give one for each.")
+        context, query = gaussian_inputs(rng, prompts, examples, d)
+        return context * deviations, query * deviations
+
+    values = ",".join(f"{value:.17g}" for value in np.asarray(spectrum, float))
+    return PromptShift(f"spectrum:{values}", "x ~ N(0, Λ)", inputs)
+
+
+ORDINARY = PromptShift("none", "x ~ N(0, I)")
+
+
+def sample(
+    task: Task,
+    rng: np.random.Generator,
+    prompts: int,
+    examples: int,
+    shift: PromptShift = ORDINARY,
+    active: int | None = None,
+) -> Prompts:
+    """Draw prompts; `active` keeps only the first coordinates of the inputs (Garg et al.'s curriculum over d).
+
+    >>> from glyptic.icl.experiments.tasks import Linear
+    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=2, examples=4)
+    >>> prompts.context_x.shape, prompts.query_x.shape, prompts.queries_are_inputs
+    ((2, 4, 3), (2, 5, 3), True)
+    """
+    if prompts < 1 or examples < 0:
+        raise ProblemError(f"{prompts} prompts of {examples} examples cannot be drawn: use at least 1 and 0.")
+    context_x, query_x = shift.inputs(rng, prompts, examples, task.d)
+    if active is not None:
+        keep = np.arange(task.d) < active
+        context_x, query_x = context_x * keep, query_x * keep
+    function = task.draw(rng, prompts)
+    clean = shift.label_scale * function(context_x)
+    noise = np.hypot(task.noise, shift.extra_noise) * rng.standard_normal(clean.shape)
+    return Prompts(context_x, clean + noise, query_x, shift.label_scale * function(query_x))

@@ -1,0 +1,145 @@
+"""The headline figures of the literature, in minutes on two cores; each says on itself what was scaled down.
+
+A headline is a list of cells (computed once, on all workers, surviving Ctrl-C) and a function that draws their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from glyptic.icl import figures
+from glyptic.icl.experiments import covariate, curves, descent, diversity
+from glyptic.icl.experiments.cells import Cell, Row, run
+from glyptic.icl.theory.problem import ProblemError
+
+Drawn = tuple[Any, list[Row]]  # the figure and its data
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One figure to reproduce."""
+
+    title: str
+    scaled_down: str
+    cells: tuple[Cell, ...]
+    draw: Callable[[Sequence[Row]], Drawn]
+
+
+def covariate_shift(steps: int = 1500, d: int = 5, N: int = 40) -> Headline:
+    """Zhang, Frei, Bartlett 2024: what linear attention tends to when the covariates change."""
+    lengths, scales = (5, 10, 20, 40, 80, 160, 320, 640, 1280), (0.5, 0.8, 1.0, 1.25, 2.0)
+    random = {n: Cell.of("covariate", d=d, N=n, random_covariance=True, steps=steps, seed=0) for n in (10, 20, 40, 80)}
+    fixed = Cell.of("covariate", d=d, N=N, random_covariance=False, steps=steps, seed=0)
+
+    def draw(rows: Sequence[Row]) -> Drawn:
+        maps = {(row["random_covariance"], row["N"]): np.array(row["map"]) for row in rows}
+        figure, axes = figures.new(1, 3, size=(14.5, 4.6))
+        P = maps[False, N]
+        data = covariate.draw_risk(axes[0], P, scales, lengths)
+        data += covariate.draw_scale(axes[1], P, N, (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), lengths[-1])
+        data += covariate.draw_random(axes[2], d, {n: maps[True, n] for n in random}, lengths[-1])
+        return figure, data
+
+    note = f"Scaled down: d = {d}, N = {N}; trained by {steps} steps of Adam, not to the limit."
+    return Headline("Covariate shift (Zhang, Frei, Bartlett 2024)", note, (*random.values(), fixed), draw)
+
+
+def depth_and_descent(steps: int = 1500, d: int = 5) -> Headline:
+    """Ahn et al. 2023, von Oswald et al. 2023: L layers of linear attention are L steps of gradient descent."""
+    cells = [
+        Cell.of("depth", d=d, N=N, layers=layers, sparse=True, steps=steps, seed=0)
+        for N in (10, 20, 40)
+        for layers in (1, 2, 3, 4)
+    ]
+    cells += [Cell.of("depth", d=d, N=20, layers=layers, sparse=False, steps=steps, seed=0) for layers in (1, 2, 3)]
+
+    def draw(rows: Sequence[Row]) -> Drawn:
+        figure, axes = figures.new(size=(7.6, 5.2))
+        descent.draw(axes, rows, d)
+        return figure, list(rows)
+
+    note = f"Scaled down: {steps} steps of Adam of 256 prompts. d = {d} and N = 20 are those of Ahn et al."
+    return Headline("Depth is gradient descent (Ahn et al., von Oswald et al. 2023)", note, tuple(cells), draw)
+
+
+def baselines_of_garg(steps: int = 1200, d: int = 5, examples: int = 15) -> Headline:
+    """Garg et al. 2022: a decoder against the learner that suits each task."""
+    tasks = ("noisy", "sparse", "tree", "relu")
+    sizes = {"d": d, "examples": examples, "steps": steps, "prompts": 800, "slow_prompts": 150}
+    cells = tuple(Cell.of("comparison", task=task, seed=0, **sizes) for task in tasks)
+
+    def draw(rows: Sequence[Row]) -> Drawn:
+        figure, axes = figures.new(2, 2, size=(12.5, 9.0))
+        for one, task in zip(np.ravel(axes), tasks, strict=True):
+            mine = [row for row in rows if row["task"] == task]
+            curves.draw_comparison(one, curves.from_rows(mine), task, d)
+        curves.legend_beside(figure)
+        return figure, list(rows)
+
+    note = (
+        f"Scaled down: d = {d} (paper: 20), decoder 3 layers × 64 (paper: 12 × 256), {steps} steps of 64 prompts "
+        "(paper: 500,000). Bands: 90 % bootstrap over 800 prompts; 150 for Lasso, boosting and net."
+    )
+    return Headline("In-context learning against the right learner (Garg et al. 2022)", note, cells, draw)
+
+
+def task_diversity(steps: int = 2000, d: int = 4, examples: int = 8, noise: float = 0.5) -> Headline:
+    """Raventós et al. 2023: from memorising the training tasks to ridge regression."""
+    cells = tuple(
+        Cell.of("diversity", d=d, tasks=tasks, noise=noise, examples=examples, steps=steps, seed=0)
+        for tasks in (1, 4, 16, 64, 256, 1024)
+    )
+
+    def draw(rows: Sequence[Row]) -> Drawn:
+        figure, axes = figures.new(1, 2, size=(11.5, 4.8))
+        diversity.draw(axes[0], axes[1], rows)
+        return figure, list(rows)
+
+    note = (
+        f"Scaled down: d = {d}, {examples} examples (paper: 8 and 15), decoder 3 layers × 64 (paper: 8 × 128), "
+        f"{steps} steps of 64 prompts (paper: 500,000 of 256), T up to 1024 (paper: 2²⁰)."
+    )
+    return Headline("Task diversity (Raventós et al. 2023)", note, cells, draw)
+
+
+HEADLINES: dict[str, Callable[[], Headline]] = {
+    "covariate": covariate_shift,
+    "depth": depth_and_descent,
+    "baselines": baselines_of_garg,
+    "diversity": task_diversity,
+}
+
+
+def reproduce(
+    folder: Path,
+    names: Sequence[str] = tuple(HEADLINES),
+    backend: str = "loky",
+    workers: int = 2,
+    progress: bool = True,
+) -> list[Path]:
+    """Compute the cells of the named headlines that are not in the folder yet, and draw the figures."""
+    for name in names:
+        if name not in HEADLINES:
+            raise ProblemError(f"no headline {name!r}; there are {', '.join(HEADLINES)}.")
+    return render({name: HEADLINES[name]() for name in names}, folder, backend, workers, progress)
+
+
+def render(headlines: dict[str, Headline], folder: Path, backend: str, workers: int, progress: bool) -> list[Path]:
+    """All cells on all workers, the long ones first; then a figure, its data and its note for each headline."""
+    cells = [cell for headline in headlines.values() for cell in headline.cells]
+    run(sorted(cells, key=lambda cell: cell.measure not in _LONG), folder, backend, workers, progress)
+    paths: list[Path] = []
+    for name, headline in headlines.items():
+        figure, data = headline.draw(run(headline.cells, folder, backend, workers, progress=False))
+        figure.suptitle(headline.title)
+        figure.supxlabel(headline.scaled_down, fontsize=8, color=figures.COLOURS["muted"])
+        paths += figures.save(figure, data, Path(folder) / name)
+    return paths
+
+
+_LONG = ("comparison", "diversity")  # start with them, so that no worker is left with one at the end

@@ -1,0 +1,162 @@
+"""The function classes of Garg et al., *What Can Transformers Learn In-Context?* (2022), and two of their relatives.
+
+Each is a law of functions: `draw` gives one function for each prompt. Scales are the paper's, so that the numbers are
+comparable: a linear function has E f(x)² = d, a quadratic one about d, a ReLU net about d, a tree 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glyptic.icl.experiments.prompts import Array, Function, Task
+from glyptic.icl.theory.problem import ProblemError
+
+
+@dataclass(frozen=True)
+class Linear:
+    """f(x) = ⟨w, x⟩, w ~ N(0, I). With `noise` > 0 it is the noisy task."""
+
+    d: int = 5
+    noise: float = 0.0
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        w = rng.standard_normal((prompts, self.d))
+        return lambda x: _inner(x, w)
+
+
+@dataclass(frozen=True)
+class SparseLinear:
+    """Linear with all but `nonzero` coordinates of w put to zero, chosen anew for each prompt."""
+
+    d: int = 5
+    nonzero: int = 2
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.nonzero <= self.d:
+            raise ProblemError(f"{self.nonzero} nonzero weights do not fit d = {self.d}: use 1 to {self.d}.")
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        w = rng.standard_normal((prompts, self.d))
+        rank = rng.random((prompts, self.d)).argsort(axis=1).argsort(axis=1)
+        w = np.where(rank < self.nonzero, w, 0.0)
+        return lambda x: _inner(x, w)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """f(x) = ⟨w, x²⟩/√3, coordinatewise square, w ~ N(0, I); E x⁴ = 3 makes E f² = d."""
+
+    d: int = 5
+    noise: float = 0.0
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        w = rng.standard_normal((prompts, self.d)) / np.sqrt(3.0)
+        return lambda x: _inner(x**2, w)
+
+
+@dataclass(frozen=True)
+class ReluNet:
+    """f(x) = √(2/r) Σ_j a_j max(0, ⟨b_j, x⟩), a two-layer net with r = `width` hidden units, all weights N(0, 1)."""
+
+    d: int = 5
+    width: int = 20
+    noise: float = 0.0
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        inner = rng.standard_normal((prompts, self.d, self.width))
+        outer = rng.standard_normal((prompts, self.width)) * np.sqrt(2.0 / self.width)
+        return lambda x: _inner(np.maximum(x @ inner, 0.0), outer)
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """A full binary tree; every inner node asks for the sign of one random coordinate; leaves are N(0, 1)."""
+
+    d: int = 5
+    depth: int = 3
+    noise: float = 0.0
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        asked = rng.integers(0, self.d, (prompts, 2**self.depth - 1))
+        leaves = rng.standard_normal((prompts, 2**self.depth))
+        return lambda x: _walk(asked, leaves, x, self.depth)
+
+
+@dataclass(frozen=True)
+class Classification:
+    """f(x) = sign⟨w, x⟩ in {−1, +1}, w ~ N(0, I)."""
+
+    d: int = 5
+    noise: float = 0.0
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        w = rng.standard_normal((prompts, self.d))
+        return lambda x: np.where(_inner(x, w) >= 0.0, 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TaskPool:
+    """Linear, but w is one of T given vectors: the finite task diversity of Raventós et al."""
+
+    weights: Array  # (T, d)
+    noise: float = 0.5
+
+    @classmethod
+    def draw_pool(cls, d: int, tasks: int, noise: float, seed: int) -> TaskPool:
+        """T tasks from N(0, I)."""
+        if tasks < 1:
+            raise ProblemError(f"a pool of {tasks} tasks is empty: use at least 1.")
+        return cls(np.random.default_rng([seed, tasks]).standard_normal((tasks, d)), noise)
+
+    @property
+    def d(self) -> int:
+        return self.weights.shape[1]
+
+    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
+        w = self.weights[rng.integers(0, len(self.weights), prompts)]
+        return lambda x: _inner(x, w)
+
+
+def _inner(x: Array, w: Array) -> Array:
+    """⟨w, x⟩ for every point: (B, P, d), (B, d) -> (B, P)."""
+    return np.einsum("bpd,bd->bp", x, w)
+
+
+def _walk(asked: NDArray[np.int64], leaves: Array, x: Array, depth: int) -> Array:
+    """Heap order: the children of node i are 2i + 1 and 2i + 2."""
+    prompt = np.arange(len(x))[:, None]
+    node = np.zeros(x.shape[:2], dtype=np.int64)
+    for _ in range(depth):
+        coordinate = np.take_along_axis(asked, node, axis=1)
+        answer = np.take_along_axis(x, coordinate[:, :, None], axis=2)[:, :, 0] > 0.0
+        node = 2 * node + 1 + answer
+    return leaves[prompt, node - (2**depth - 1)]
+
+
+TASKS: dict[str, Callable[[int], Task]] = {
+    "linear": lambda d: Linear(d),
+    "noisy": lambda d: Linear(d, noise=0.5),
+    "sparse": lambda d: SparseLinear(d, nonzero=max(1, d // 4)),
+    "relu": lambda d: ReluNet(d),
+    "tree": lambda d: DecisionTree(d),
+    "quadratic": lambda d: Quadratic(d),
+    "classification": lambda d: Classification(d),
+}
+
+
+def task_named(name: str, d: int) -> Task:
+    """The task of that name in d dimensions.
+
+    >>> task_named("noisy", 4)
+    Linear(d=4, noise=0.5)
+    """
+    if name not in TASKS:
+        raise ProblemError(f"no task {name!r}; there are {', '.join(TASKS)}.")
+    if d < 1:
+        raise ProblemError(f"a task with d = {d} has no inputs; use d ≥ 1.")
+    return TASKS[name](d)

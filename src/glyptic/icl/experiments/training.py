@@ -1,0 +1,172 @@
+"""One short training loop for every in-context learner: fresh prompts every step, SGD or Adam, curriculum, restarts.
+
+The loss is Zhang et al.'s, ½ E(ŷ − f(x_q))², against the noise-free value (label noise would only add a constant to it
+and noise to its gradient). Batch t is drawn from the seed pair (seed, t), so a run that is stopped and resumed sees the
+prompts that it would have seen, and ends at the same weights to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from glyptic.icl.experiments.checkpoints import Checkpoint, History, fingerprint, interruption
+from glyptic.icl.experiments.learners import Learner
+from glyptic.icl.experiments.prompts import ORDINARY, Prompts, PromptShift, Task, sample
+from glyptic.icl.theory.problem import ProblemError
+
+Measure = Callable[[Any], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Garg et al.'s: begin with few active coordinates and few examples, add some every `interval` steps."""
+
+    start_d: int
+    start_examples: int
+    interval: int
+    more_d: int = 1
+    more_examples: int = 2
+
+    def at(self, step: int, d: int, examples: int) -> tuple[int, int]:
+        """Active coordinates and examples at a step, never more than the task has.
+
+        >>> [Curriculum(2, 4, interval=100).at(step, d=5, examples=10) for step in (0, 100, 250, 999)]
+        [(2, 4), (3, 6), (4, 8), (5, 10)]
+        """
+        raises = step // self.interval
+        active, shown = self.start_d + raises * self.more_d, self.start_examples + raises * self.more_examples
+        return min(d, active), min(examples, shown)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a training run besides the learner and the task."""
+
+    steps: int = 2000
+    examples: int = 20  # N
+    batch: int = 256  # prompts a step
+    rate: float = 1e-2
+    optimizer: Literal["adam", "sgd"] = "adam"
+    warmup: int = 0  # steps over which the rate rises from 0
+    decay: bool = True  # cosine to 0 over the rest; off for SGD that follows the flow
+    clip: float | None = None  # largest norm of the gradient
+    every_query: bool = False  # train on all N + 1 queries of a prompt, not only on the last
+    query_weights: tuple[float, ...] | None = None  # of the N + 1 queries, if every_query
+    curriculum: Curriculum | None = None
+    seed: int = 0
+    record: int = 100  # steps between two entries of the history
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "examples", "batch", "record"):
+            if getattr(self, name) < 1:
+                raise ProblemError(f"{name} = {getattr(self, name)} trains nothing: use at least 1.")
+        if not (math.isfinite(self.rate) and self.rate > 0):
+            raise ProblemError(f"a learning rate of {self.rate} cannot train: use a positive finite number.")
+
+    def rate_at(self, step: int) -> float:
+        rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
+        progress = max(0, step - self.warmup) / max(1, self.steps - self.warmup)
+        return self.rate * rise * (0.5 * (1.0 + math.cos(math.pi * progress)) if self.decay else 1.0)
+
+
+def train(
+    learner: Learner,
+    task: Task,
+    plan: Plan,
+    shift: PromptShift = ORDINARY,
+    measure: Measure | None = None,
+    checkpoint: Path | None = None,
+    progress: bool = True,
+) -> History:
+    """Train in place; the history has a row {step, loss, …measure(learner)} every `plan.record` steps.
+
+    `loss` is the mean over the batches since the row before. With a `checkpoint` path the run is saved at every record
+    and on Ctrl-C, and goes on from there when called again.
+    """
+    optimizer = _optimizer(learner, plan)
+    saved = Checkpoint(checkpoint, f"{fingerprint(learner)} {task} {shift.name} {plan}") if checkpoint else None
+    step, history = saved.resume(learner, optimizer) if saved else (0, [])
+    measure = measure or (lambda learner: {})
+    if not history:
+        history = [{"step": 0.0, "loss": _batch_loss(learner, task, plan, shift, 0).item(), **measure(learner)}]
+    losses: list[float] = []
+    bar = tqdm(total=plan.steps, initial=step, desc="training", disable=not progress, leave=False)
+    with bar, interruption() as interrupted:
+        while step < plan.steps:
+            losses.append(_step(learner, optimizer, task, plan, shift, step))
+            step += 1
+            bar.update()
+            if step % plan.record == 0 or step == plan.steps or interrupted():
+                history = [*history, {"step": float(step), "loss": float(np.mean(losses)), **measure(learner)}]
+                losses = []
+                bar.set_postfix(refresh=False, loss=f"{history[-1]['loss']:.4g}")
+                if saved:
+                    saved.save(learner, optimizer, step, history)
+            if interrupted():
+                raise KeyboardInterrupt
+    return history
+
+
+def _optimizer(learner: Learner, plan: Plan) -> torch.optim.Optimizer:
+    if plan.optimizer == "sgd":
+        return torch.optim.SGD(learner.parameters(), lr=plan.rate)
+    if plan.optimizer == "adam":
+        return torch.optim.Adam(learner.parameters(), lr=plan.rate, betas=(0.9, 0.98), fused=True)
+    raise ProblemError(f"no optimizer {plan.optimizer!r}; there are adam and sgd.")
+
+
+def _step(
+    learner: Learner, optimizer: torch.optim.Optimizer, task: Task, plan: Plan, shift: PromptShift, step: int
+) -> float:
+    for group in optimizer.param_groups:
+        group["lr"] = plan.rate_at(step)
+    optimizer.zero_grad(set_to_none=True)
+    loss = _batch_loss(learner, task, plan, shift, step)
+    loss.backward()
+    if plan.clip is not None:
+        nn.utils.clip_grad_norm_(learner.parameters(), plan.clip)
+    optimizer.step()
+    value = loss.item()
+    if not math.isfinite(value):
+        raise ProblemError(f"the loss is {value} at step {step}: use a smaller rate than {plan.rate:g}.")
+    return value
+
+
+def _batch_loss(learner: Learner, task: Task, plan: Plan, shift: PromptShift, step: int) -> Tensor:
+    active, examples = plan.curriculum.at(step, task.d, plan.examples) if plan.curriculum else (None, plan.examples)
+    prompts = sample(task, np.random.default_rng([plan.seed, step]), plan.batch, examples, shift, active)
+    context_x, context_y, query_x, target = as_tensors(learner, prompts)
+    if not plan.every_query:
+        return 0.5 * (learner(context_x, context_y, query_x[:, -1]) - target[:, -1]).square().mean()
+    answer = learner.every_query(context_x, context_y, query_x[:, -1])
+    error = 0.5 * (answer - target).square()
+    if plan.query_weights is None:
+        return error.mean()
+    return (error * torch.tensor(plan.query_weights[: error.shape[1]], dtype=error.dtype)).mean()
+
+
+def as_tensors(learner: Learner, prompts: Prompts) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """context_x, context_y, query_x, target in the learner's own precision."""
+    dtype = next(learner.parameters()).dtype
+    arrays = (prompts.context_x, prompts.context_y, prompts.query_x, prompts.target)
+    x, y, query, target = (torch.from_numpy(np.ascontiguousarray(array)).to(dtype) for array in arrays)
+    return x, y, query, target
+
+
+@torch.no_grad()
+def answers(learner: Learner, prompts: Prompts, counts: Sequence[int]) -> np.ndarray:
+    """ŷ for every prompt and every number of examples in `counts`: (B, len(counts)); NaN queries stay NaN."""
+    context_x, context_y, query_x, _ = as_tensors(learner, prompts)
+    if prompts.queries_are_inputs:
+        return learner.every_query(context_x, context_y, query_x[:, -1])[:, list(counts)].double().numpy()
+    columns = [learner(context_x[:, :k], context_y[:, :k], query_x[:, k]).double().numpy() for k in counts]
+    return np.stack(columns, axis=1)

@@ -1,0 +1,1 @@
+"""What a linear transformer learns in context, exactly: losses, flows, risks, shifts the landscape; numpy and scipy only."""

@@ -1,0 +1,206 @@
+"""The four pictures of the theory. Each takes results as values and returns a figure; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from glyptic.icl import figures
+from glyptic.icl.figures import COLOURS, SERIES
+from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, CriticalPoint, rank_one_point
+from glyptic.icl.theory.optimum import optimal_blocks
+from glyptic.icl.theory.problem import Array, Problem
+from glyptic.icl.theory.quartic import Quartic
+
+KIND_COLOUR = {GLOBAL: COLOURS["good"], SPURIOUS: COLOURS["bad"], SADDLE: COLOURS["muted"]}
+
+
+def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, check: Mapping[str, Any] | None) -> Any:
+    """Excess loss, the eigendirections learnt one after the other, and the Polyak–Łojasiewicz ratio, against time."""
+    figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.4))
+    time = columns["time"]
+    shown = columns["excess"] > 1e-16
+    left.loglog(time[shown], columns["excess"][shown], color=COLOURS["theory"], label="d + 2 equations")
+    if check is not None:
+        seen = check["excess"] > 1e-16
+        style = {"color": COLOURS["measured"], "markersize": 5, "markerfacecolor": "white"}
+        left.loglog(check["time"][seen], check["excess"][seen], "o", label="all (d+1)² weights", **style)
+    left.set(title="Loss above its minimum", xlabel="time t of the flow", ylabel="L − L*")
+    left.legend()
+
+    different = np.unique(eigenvalues, return_index=True)[1][::-1]  # one index for each eigenvalue, largest first
+    few = np.unique(np.linspace(0, len(different) - 1, min(6, len(different))).astype(int))
+    for colour, index in zip(SERIES, different[few], strict=False):
+        label = f"λ = {eigenvalues[index]:.3g}"
+        middle.semilogx(time, columns[f"learnt_{index + 1}"], color=colour, label=label)
+    if "logistic" in columns:
+        style = {"color": "black", "linewidth": 1.2}
+        middle.semilogx(time, columns["logistic"], "--", label="logistic,\nclosed form", **style)
+    middle.axhline(1, color=COLOURS["muted"], linewidth=1, linestyle=":")
+    middle.set(title="Learnt share of each eigendirection", xlabel="time t of the flow")
+    middle.set_ylabel("$p_2\\,K_{ii}\\;/\\;P^*_{ii}$")
+    middle.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=1.2)
+
+    right.loglog(time[shown], columns["pl_ratio"][shown], color=COLOURS["theory"], label="along the flow")
+    if mu is not None and mu > 0:
+        right.axhline(mu, color=COLOURS["bad"], linestyle="--", label=f"the theorem's μ = {mu:.2g}")
+    right.set(title="Polyak–Łojasiewicz ratio", xlabel="time t of the flow", ylabel="‖∇L‖² / (L − L*)")
+    right.legend()
+    moved = columns["excess"] < 0.999 * columns["excess"][0]  # before that nothing is to be seen
+    for axes in (left, middle, right):
+        axes.set_xlim(time[moved][0] / 3, time[shown][-1] * 1.3)
+    return figure
+
+
+def draw_risk(laws: Sequence[Mapping[str, Any]], by_M: Mapping[str, Any], by_N: Mapping[str, Any], title: str) -> Any:
+    """Three parts for each label law; the variance against M; the bias against N."""
+    figure, (left, middle, right) = figures.new(1, 3, size=(15, 4.6))
+    names = [row["law"] for row in laws]
+    start = np.zeros(len(laws))
+    scale = np.array([row["exact"] for row in laws])
+    for part, colour in (("floor", "#C9CDD2"), ("variance", SERIES[4]), ("bias", SERIES[1])):
+        width = np.array([row[part] for row in laws]) / scale
+        left.barh(names, width, left=start, color=colour, label=part, height=0.62)
+        start += width
+    if all("measured" in row for row in laws):
+        measured = np.array([row["measured"] for row in laws]) / scale
+        error = 3 * np.array([row["error"] for row in laws]) / scale
+        style = {"color": "black", "markersize": 3.5, "capsize": 3}
+        left.errorbar(measured, names, xerr=error, fmt="o", label="sampled, ± 3 s.e.", **style)
+    left.invert_yaxis()
+    left.grid(axis="y", visible=False)
+    left.set(title="Risk by law of the labels", xlabel="share of the exact risk")
+    left.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.16), columnspacing=1.0, handlelength=1.2)
+
+    middle.loglog(by_M["length"], by_M["exact"], color=COLOURS["theory"], label=f"variance, slope {by_M['slope']:.2f}")
+    if by_M["measured"] is not None:
+        style = {"color": COLOURS["measured"], "markersize": 5, "capsize": 3}
+        measured, error = np.array(by_M["measured"]), 3 * np.array(by_M["error"])
+        middle.errorbar(by_M["length"], measured, yerr=error, fmt="o", label="sampled risk − floor − bias", **style)
+    middle.set(title="Longer test contexts: 1/M", xlabel="test context length M", ylabel="variance")
+    middle.legend()
+
+    right.loglog(by_N["length"], by_N["exact"], color=COLOURS["theory"], label=f"bias, tail slope {by_N['slope']:.2f}")
+    tail = np.array(by_N["length"], dtype=float)
+    right.loglog(tail, by_N["exact"][-1] * (tail / tail[-1]) ** -2, ":", color=COLOURS["muted"], label="∝ 1/N²")
+    right.set(title="Longer training contexts: 1/N²", xlabel="training context length N", ylabel="bias")
+    right.legend()
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def draw_shift(
+    rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], random: Mapping[str, Any], title: str
+) -> Any:
+    """Every shift: exact, sampled and the limit of long contexts; scaled inputs; a model trained on random Λ."""
+    figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
+    places = np.arange(len(rows))[::-1]
+    for place, row in zip(places, rows, strict=True):
+        left.plot([row["limit"], row["relative"]], [place, place], color="#D5D9DE", linewidth=3, zorder=1)
+    left.plot([row["relative"] for row in rows], places, "o", color=COLOURS["theory"], label="exact")
+    limit_style = {"markerfacecolor": "white", "color": COLOURS["theory"]}
+    left.plot([row["limit"] for row in rows], places, "o", label="exact, M → ∞", **limit_style)
+    if all("measured" in row for row in rows):
+        measured = [row["measured"] * row["relative"] / row["exact"] for row in rows]
+        left.plot(measured, places, "x", color=COLOURS["measured"], markersize=7, label="sampled")
+    left.axvline(1, color=COLOURS["muted"], linestyle="--", linewidth=1)
+    left.text(1, len(rows) - 0.35, " always 0", color=COLOURS["muted"], fontsize=9, va="center", ha="left")
+    left.set_yticks(places, [row["shift"] for row in rows])
+    left.set(xscale="log", title="Risk under each shift", xlabel="E(ŷ − ⟨w, x_q⟩)² / E⟨w, x_q⟩²")
+    left.set_ylim(-0.6, len(rows) + 0.2)
+    left.legend(loc="upper center", bbox_to_anchor=(0.35, -0.15), ncols=3, columnspacing=1.0, handletextpad=0.3)
+
+    for colour, (label, values) in zip(SERIES, scales["curves"].items(), strict=False):
+        middle.plot(scales["scale"], values, color=colour, label=label)
+    middle.axhline(1, color=COLOURS["muted"], linestyle="--", linewidth=1)
+    middle.set(title="Inputs scaled by c", xlabel="scale c of every input", ylabel="risk / E⟨w, x_q⟩²", yscale="log")
+    middle.legend()
+
+    right.semilogx(random["length"], random["answer"], color=COLOURS["theory"], label="trained on λ_i ~ Exp(1)")
+    right.semilogx(random["length"], random["fixed"], color=COLOURS["good"], label="trained on Λ = I")
+    right.axhline(1 / 3, color=COLOURS["muted"], linestyle="--", linewidth=1)
+    right.text(random["length"][0], 0.345, "1/3", color=COLOURS["muted"], fontsize=10, va="bottom")
+    right.set(title="Training on random Λ does not help", xlabel="training context length N", ylim=(0, 1.05))
+    right.set_ylabel("ŷ / ⟨w, x_q⟩ on prompts with Λ = I, M → ∞")
+    right.legend(loc="center right")
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def draw_landscape(problem: Problem, found: Basins, points: Sequence[CriticalPoint], title: str) -> Any:
+    """A slice of the loss with flows over it; the loss of every flow; the critical points by their Hessians."""
+    figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
+    _draw_slice(figure, left, problem, found)
+    colours = [KIND_COLOUR[found.ends[index].kind] for index in found.end_of]
+    for flow in range(min(150, len(colours))):
+        middle.semilogx(found.times[1:], found.losses[1:, flow], color=colours[flow], alpha=0.25, linewidth=0.8)
+    for kind in KIND_COLOUR:
+        if found.share(kind):
+            middle.plot([], [], color=KIND_COLOUR[kind], label=f"{kind}: {found.share(kind):.0%}")
+    middle.set(title=f"Where {len(colours)} random starts end", xlabel="time t of the flow", ylabel="loss L")
+    middle.set_xlim(0.1, 1e3)
+    middle.legend(loc="upper right")
+    _draw_points(right, points)
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def _draw_points(axes: Any, points: Sequence[CriticalPoint]) -> None:
+    """Each critical point at the number of its descending directions and its loss, with the blocks that carry it."""
+    for kind, colour in KIND_COLOUR.items():
+        chosen = [point for point in points if point.kind == kind]
+        style = {"color": colour, "markersize": 8, "linestyle": "none", "marker": "x" if kind == SADDLE else "o"}
+        if chosen:
+            axes.plot([p.descending for p in chosen], [p.loss for p in chosen], label=kind, **style)
+    near = 0.035 * (points[-1].loss - points[0].loss)
+    for index, point in enumerate(points):
+        crowded = [o for o in points[:index] if o.descending == point.descending and point.loss - o.loss < near]
+        where = {"xy": (point.descending, point.loss), "xytext": (8, 9 * len(crowded)), "textcoords": "offset points"}
+        text = "both" if "+" in point.path else point.path
+        axes.annotate(text, **where, va="center", fontsize=9, color="#444444")
+    most = max(point.descending for point in points)
+    axes.set(title="Critical points, and which blocks carry them", ylabel="loss L")
+    axes.set(xlabel="directions along which L falls", xlim=(-0.3, most + 0.9), xticks=range(most + 1))
+    axes.legend(loc="lower right")
+
+
+def _draw_slice(figure: Any, axes: Any, problem: Problem, found: Basins) -> None:
+    """L at x·θ_global + y·θ_rank-one, and the flows by the signal that passes through the two pairs of blocks.
+
+    On the slice p2 tr(KΛΨΛ) and p1ᵀΛΨΛk, over their values at the two points, are x² and y²; they do not see the
+    scaling symmetry, so for a flow their roots serve as coordinates.
+    """
+    best, other = optimal_blocks(problem), rank_one_point(problem)
+    reach = np.linspace(0, 1.25, 140)
+    x, y = np.meshgrid(reach, reach)
+    theta = x.reshape(-1, 1) * best.vector() + y.reshape(-1, 1) * other.vector()
+    values = Quartic.of(problem).loss(theta).reshape(x.shape)
+    levels = np.linspace(values.min(), 1.5 * values[0, 0], 18)  # from the minimum to above the level of θ = 0
+    filled = axes.contourf(x, y, values, levels=levels, cmap="Blues", extend="max")
+    axes.contour(x, y, values, levels=levels, colors="white", linewidths=0.5)
+    figure.colorbar(filled, ax=axes, label="loss L on the slice", format="%.2f", pad=0.01)
+    scale = _signals(problem, best.vector()[None])[0][0], _signals(problem, other.vector()[None])[1][0]
+    for flow in range(min(60, len(found.end_of))):
+        label, rest = _signals(problem, found.paths[:, flow])
+        colour = KIND_COLOUR[found.ends[found.end_of[flow]].kind]
+        axes.plot(_root(label / scale[0]), _root(rest / scale[1]), color=colour, linewidth=0.9, alpha=0.6)
+    for end in found.ends:
+        label, rest = _signals(problem, end.blocks.vector()[None])
+        style = {"color": KIND_COLOUR[end.kind], "markersize": 10, "markeredgecolor": "white", "zorder": 5}
+        axes.plot(_root(label / scale[0]), _root(rest / scale[1]), "o", clip_on=False, **style)
+    axes.grid(visible=False)
+    axes.set(xlim=(0, 1.25), ylim=(0, 1.25), title="A slice of the loss, and flows")
+    axes.set(xlabel="root of the signal through p2·K", ylabel="root of the signal through p1·k")
+
+
+def _root(share: Array) -> Array:
+    return np.sqrt(np.maximum(share, 0))
+
+
+def _signals(problem: Problem, theta: Array) -> tuple[Array, Array]:
+    """p2 tr(KΛΨΛ) and p1ᵀΛΨΛk of each row of weights."""
+    d, signal = problem.d, problem.covariance @ problem.prior @ problem.covariance
+    p1, p2, K, k = theta[:, :d], theta[:, d], theta[:, d + 1 : -d], theta[:, -d:]
+    return p2 * (K @ signal.ravel()), np.einsum("ba,ac,bc->b", p1, signal, k)

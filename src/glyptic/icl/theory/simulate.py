@@ -1,0 +1,79 @@
+"""The same risks by sampling: what every formula of this room is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from tqdm import tqdm
+
+from glyptic.icl.theory.labels import LabelLaw
+from glyptic.icl.theory.problem import Array, as_finite, as_square, positive_count
+
+Sampler = Callable[[np.random.Generator, int, int], tuple[Array, Array, Array, Array]]
+"""(rng, prompts, M) → x (prompts, M, d), y (prompts, M), x_q (prompts, d), target (prompts,)."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over sampled prompts and its standard error."""
+
+    mean: float
+    error: float
+
+    def sigmas(self, exact: float) -> float:
+        """How many standard errors the mean lies above an exact value."""
+        return (self.mean - exact) / self.error
+
+
+def simulated_risk(
+    P: ArrayLike, sampler: Sampler, test_length: int, prompts: int, seed: int = 0, label: str = ""
+) -> Estimate:
+    """E(ŷ − target)² of ŷ = bᵀPx_q over sampled prompts, in chunks of bounded memory.
+
+    >>> from glyptic.icl.theory.labels import linear
+    >>> simulated_risk(np.zeros((1, 1)), law_sampler(linear([1.0]), np.eye(1)), 3, 10_000).mean.__round__(1)   # E y²
+    1.0
+    """
+    P, M = as_finite("P", P, (None, None)), positive_count("test context length M", test_length)
+    rng, left = np.random.default_rng(seed), positive_count("number of prompts", prompts)
+    chunk = max(1, 2_000_000 // (M * len(P)))
+    total = squares = 0.0
+    with tqdm(total=left, desc=label or "prompts", unit="prompt", leave=False, delay=1.0) as bar:
+        while left:
+            size = min(chunk, left)
+            x, y, x_query, target = sampler(rng, size, M)
+            b = np.einsum("pm,pmd->pd", y, x) / M
+            errors = (np.einsum("pd,pd->p", b @ P, x_query) - target) ** 2
+            total, squares, left = total + errors.sum(), squares + errors @ errors, left - size
+            bar.update(size)
+    mean = total / prompts
+    return Estimate(float(mean), float(np.sqrt((squares / prompts - mean**2) / prompts)))
+
+
+def law_sampler(law: LabelLaw, covariance: ArrayLike) -> Sampler:
+    """Prompts whose every pair, the query's too, follows the label law, with inputs N(0, Λ)."""
+    root = np.linalg.cholesky(as_square("covariance Λ", covariance)).T
+
+    def sample(rng: np.random.Generator, prompts: int, M: int) -> tuple[Array, Array, Array, Array]:
+        x = rng.standard_normal((prompts, M + 1, len(root))) @ root
+        y = law.sample(rng, x)
+        return x[:, :M], y[:, :M], x[:, M], y[:, M]
+
+    return sample
+
+
+def exponential_sampler(d: int, noise_variance: float = 0.0) -> Sampler:
+    """Prompts that draw their own Λ = diag(λ), λ_i ~ Exp(1): the law of `RandomDiagonal(d)`."""
+
+    def sample(rng: np.random.Generator, prompts: int, M: int) -> tuple[Array, Array, Array, Array]:
+        deviations = np.sqrt(rng.standard_exponential((prompts, 1, d)))
+        x = rng.standard_normal((prompts, M + 1, d)) * deviations
+        w = rng.standard_normal((prompts, d))
+        y = np.einsum("pmd,pd->pm", x, w)
+        noisy = y[:, :M] + np.sqrt(noise_variance) * rng.standard_normal((prompts, M))
+        return x[:, :M], noisy, x[:, M], y[:, M]
+
+    return sample

@@ -1,0 +1,154 @@
+"""What the four commands of the theory compute: exact numbers beside sampled ones, ready to print and to draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from glyptic.icl.theory.flow import Trajectory, full_flow
+from glyptic.icl.theory.labels import standard_laws
+from glyptic.icl.theory.lsa import Blocks
+from glyptic.icl.theory.optimum import excess, optimal_blocks, optimal_map
+from glyptic.icl.theory.problem import Array, Problem
+from glyptic.icl.theory.random_covariance import RandomDiagonal
+from glyptic.icl.theory.reduced import logistic
+from glyptic.icl.theory.risk import risk, slope
+from glyptic.icl.theory.shifts import Shift, shifted_risk, standard_shifts
+from glyptic.icl.theory.simulate import exponential_sampler, law_sampler, simulated_risk
+from glyptic.icl.theory.theorem import pl_constant
+
+Row = dict[str, Any]
+
+# ---------------------------------------------------------------- flow
+
+
+def flow_columns(path: Trajectory, scale: float) -> dict[str, Array]:
+    """Along a reduced flow from Θ = I: loss, balance, PL ratio, and the learnt share of every eigendirection of Λ."""
+    problem, target = path.problem, optimal_map(path.problem).diagonal()
+    path = path.thinned(300)
+    learnt = np.array([path.blocks(i).p2 * path.blocks(i).K.diagonal() for i in range(len(path))]) / target
+    columns = {"time": path.times, "excess": path.excess(), "p2": path.states[:, -2]}
+    columns |= {"balance": path.balance(), "pl_ratio": path.pl_ratio()}
+    columns |= {f"learnt_{i + 1}": learnt[:, i] for i in range(problem.d)}
+    if np.ptp(problem.covariance.diagonal()) == 0:
+        columns["logistic"] = logistic(problem, scale, path.times) / (np.sqrt(problem.d) * target[0])
+    return columns
+
+
+def flow_check(path: Trajectory, start: Blocks) -> dict[str, Array]:
+    """The same flow by all (d+1)² weights, at forty times."""
+    other = full_flow(path.problem, start, np.geomspace(path.times[1], path.times[-1], 40))
+    return {"time": other.times, "excess": other.excess()}
+
+
+def flow_rows(path: Trajectory, columns: dict[str, Array], scale: float) -> list[Row]:
+    """The end of the flow beside the closed form, and what the theorem promises along it."""
+    problem, end, stated = path.problem, path.end, optimal_blocks(path.problem)
+    ratio = columns["pl_ratio"][columns["excess"] > 1e-16].min()
+    balance = np.abs(columns["balance"]).max()
+    return [
+        {"quantity": "W^PV: p2", "flow": end.p2, "theorem": stated.p2, "difference": abs(end.p2 - stated.p2)},
+        _compared("W^KQ: ‖K‖", end.K, stated.K),
+        {"quantity": "loss L − L*", "flow": excess(problem, end), "theorem": 0, "difference": excess(problem, end)},
+        {"quantity": "balance p2² − ‖K‖², worst", "flow": balance, "theorem": 0, "difference": balance},
+        {"quantity": "PL ratio, least (theorem: ≥ μ)", "flow": ratio, "theorem": pl_constant(problem, scale)},
+        {"quantity": "time to the end", "flow": path.times[-1]},
+    ]
+
+
+def _compared(name: str, ours: Array, stated: Array) -> Row:
+    norms = np.linalg.norm(ours), np.linalg.norm(stated)
+    return {"quantity": name, "flow": norms[0], "theorem": norms[1], "difference": float(np.abs(ours - stated).max())}
+
+
+# ---------------------------------------------------------------- risk
+
+
+def risk_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> list[Row]:
+    """Every standard label law: the theorem's three parts, and the sampled risk if prompts > 0."""
+    rows, P = [], optimal_map(problem)
+    for index, law in enumerate(standard_laws(problem.d, seed)):
+        parts = risk(problem, law.moments(problem.covariance), test_length)
+        row: Row = {"law": law.name, "floor": parts.floor, "variance": parts.variance, "bias": parts.bias}
+        row["exact"] = parts.total
+        if prompts:
+            sampler = law_sampler(law, problem.covariance)
+            row |= _sampled(P, sampler, test_length, prompts, seed + index, law.name, parts.total)
+        rows.append(row)
+    return rows
+
+
+def risk_by_M(problem: Problem, prompts: int, seed: int) -> Row:
+    """The variance against the test length, for labels y = ⟨w, x⟩ with ‖w‖ = 1: exact, sampled, and the slope."""
+    law = standard_laws(problem.d, seed)[0]
+    moments, P = law.moments(problem.covariance), optimal_map(problem)
+    lengths = [4, 8, 16, 32, 64, 128, 256]
+    exact = [risk(problem, moments, M) for M in lengths]
+    result: Row = {"length": lengths, "exact": [parts.variance for parts in exact], "measured": None, "error": None}
+    result["slope"] = slope(lengths, result["exact"])
+    if prompts:
+        sampler, few = law_sampler(law, problem.covariance), max(1000, prompts // 4)
+        seen = [simulated_risk(P, sampler, M, few, seed + M, f"M = {M}") for M in lengths]
+        result["measured"] = [s.mean - parts.floor - parts.bias for s, parts in zip(seen, exact, strict=True)]
+        result["error"] = [s.error for s in seen]
+    return result
+
+
+def risk_by_N(problem: Problem, seed: int) -> Row:
+    """The bias against the training length for the same labels; the slope over the last decade."""
+    law = standard_laws(problem.d, seed)[0]
+    lengths = np.unique(np.geomspace(problem.d, 1000 * problem.d, 25).astype(int))
+    moments = law.moments(problem.covariance)
+    trained = [Problem(problem.covariance, int(N), problem.prior, problem.noise_variance) for N in lengths]
+    bias = np.array([risk(one, moments, np.inf).bias for one in trained])
+    last = lengths >= lengths[-1] / 10
+    return {"length": lengths, "exact": bias, "slope": slope(lengths[last], bias[last])}
+
+
+# ---------------------------------------------------------------- shift
+
+
+def shift_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> list[Row]:
+    """Every standard shift and training on random Λ: exact, relative to answering 0, the limit M → ∞, and sampled."""
+    rows, P = [], optimal_map(problem)
+    for index, shift in enumerate(standard_shifts(problem, seed)):
+        nothing = float(np.sum(shift.query_moment * shift.task_moment))
+        exact, limit = shifted_risk(P, shift, test_length), shifted_risk(P, shift, np.inf)
+        row: Row = {"shift": shift.name, "exact": exact, "relative": exact / nothing, "limit": limit / nothing}
+        if prompts:
+            row |= _sampled(P, shift.sample, test_length, prompts, seed + index, shift.name, exact)
+        rows.append(row)
+    law = RandomDiagonal(problem.d, noise_variance=problem.noise_variance)
+    p = law.trained_map(problem.context_length)
+    exact, limit = law.risk(p, test_length), law.risk(p, np.inf)
+    row = {"shift": "Λ random, Exp(1)", "exact": exact, "relative": exact / problem.d, "limit": limit / problem.d}
+    if prompts:
+        sampler = exponential_sampler(problem.d, problem.noise_variance)
+        row |= _sampled(p * np.eye(problem.d), sampler, test_length, prompts, seed, "Λ random", exact)
+    return [*rows, row]
+
+
+def scale_curves(problem: Problem, test_length: int) -> Row:
+    """Risk, relative to answering 0, when every input is scaled by c; the model answers about c²⟨w, x_q⟩."""
+    P, L, Psi, s2 = optimal_map(problem), problem.covariance, problem.prior, problem.noise_variance
+    scales = np.linspace(0.2, 2.0, 181)
+    curves = {
+        f"M = {test_length}": [shifted_risk(P, Shift("", c * c * L, c * c * L, Psi, s2), test_length) for c in scales],
+        "M → ∞": [shifted_risk(P, Shift("", c * c * L, c * c * L, Psi, s2), np.inf) for c in scales],
+    }
+    nothing = np.sum(L * Psi) * scales**2
+    return {"scale": scales, "curves": {label: np.array(values) / nothing for label, values in curves.items()}}
+
+
+def random_curves(d: int) -> Row:
+    """ŷ/⟨w, x_q⟩ on prompts with Λ = I, M → ∞, of models trained on λ_i ~ Exp(1) and on Λ = I, against N."""
+    lengths = np.unique(np.geomspace(1, 1e5, 60).astype(int))
+    law = RandomDiagonal(d)
+    fixed = [float(optimal_map(Problem.isotropic(d, int(N)))[0, 0]) for N in lengths]
+    return {"length": lengths, "answer": [law.trained_map(int(N)) for N in lengths], "fixed": fixed}
+
+
+def _sampled(P: Array, sampler: Any, M: int, prompts: int, seed: int, label: str, exact: float) -> Row:
+    estimate = simulated_risk(P, sampler, M, prompts, seed, label)
+    return {"measured": estimate.mean, "error": estimate.error, "sigmas": round(estimate.sigmas(exact), 2)}

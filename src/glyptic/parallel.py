@@ -1,0 +1,150 @@
+"""Where work runs: this process, worker processes, a Ray or a Dask cluster, all through joblib; and when a worker is lost.
+
+Results come in any order, as they are done. A cluster that is already there is used: Ray's by RAY_ADDRESS, Dask's by
+DASK_SCHEDULER_ADDRESS; else one is started on this machine and stopped at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+from glyptic.errors import GlypticError, InputError, MissingExtra
+
+BACKENDS = ("loky", "ray", "dask", "sequential")
+
+
+class WorkerLost(GlypticError):
+    """A worker died with its work undone; what it was given must be given again."""
+
+
+def stream(
+    function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], backend: str = "loky", workers: int = 2
+) -> Iterator[Any]:
+    """function(*a) for each a, in the order in which they finish; arguments are taken from the iterable as workers get free.
+
+    >>> sorted(stream(pow, [(2, 3), (3, 2)], "sequential"))
+    [8, 9]
+    """
+    if backend not in BACKENDS:
+        raise InputError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}.")
+    if workers < 1:
+        raise InputError(f"{workers} workers do no work; use at least 1.")
+    if backend == "sequential" or (workers == 1 and backend == "loky"):
+        for each in arguments:
+            yield function(*each)
+        return
+    lost: tuple[type[BaseException], ...] = _lost(backend)
+    try:
+        with _set_up(backend, workers):
+            if backend == "ray":  # its joblib backend gives results only all together: so a few at a time
+                rest = iter(arguments)
+                with Parallel() as parallel:
+                    while wave := list(islice(rest, 4 * workers)):
+                        yield from parallel(delayed(function)(*each) for each in wave)
+            else:
+                yield from Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(
+                    delayed(function)(*each) for each in arguments
+                )
+    except lost as error:
+        cause = str(error).strip().partition("\n")[0]
+        raise WorkerLost(
+            f"a worker of {backend} died ({type(error).__name__}: {cause}); look at its memory."
+        ) from error
+
+
+def scatter(
+    function: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    backend: str = "loky",
+    workers: int = 2,
+    progress: str | None = None,
+) -> list[Any]:
+    """[function(*a) for a in arguments], done by workers; `progress` names what a progress bar counts.
+
+    >>> scatter(pow, [(2, 3), (3, 2)], "sequential")
+    [8, 9]
+    """
+    from tqdm.auto import tqdm
+
+    results: list[Any] = [None] * len(arguments)
+    numbered = ((function, place, each) for place, each in enumerate(arguments))
+    with tqdm(total=len(arguments), desc=progress, disable=progress is None, leave=False) as bar:
+        for place, result in stream(_in_place, numbered, backend, workers):
+            results[place] = result
+            bar.update()
+    return results
+
+
+def _in_place(function: Callable[..., Any], place: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    return place, function(*arguments)
+
+
+def _lost(backend: str) -> tuple[type[BaseException], ...]:
+    """The errors by which a backend tells that a worker died."""
+    if backend == "loky":
+        from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
+
+        return BrokenProcessPool, TerminatedWorkerError
+    if backend == "ray":
+        import ray.exceptions
+
+        return ray.exceptions.RayActorError, ray.exceptions.WorkerCrashedError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    return KilledWorker, CommClosedError
+
+
+@contextmanager
+def _set_up(name: str, workers: int) -> Iterator[None]:
+    if name == "loky":
+        with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+            yield
+    else:
+        with (_ray if name == "ray" else _dask)(workers), parallel_config(backend=name, n_jobs=workers):
+            yield
+
+
+@contextmanager
+def _ray(workers: int) -> Iterator[None]:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise MissingExtra("the backend ray is not installed: pip install 'glyptic[cluster]'.") from None
+    register_ray()
+    mine = not ray.is_initialized()
+    if mine:
+        local: dict[str, Any] = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": workers, "include_dashboard": False}
+        ray.init(log_to_driver=False, logging_level=logging.ERROR, **local)
+    try:
+        yield
+    finally:
+        if mine:
+            ray.shutdown()
+
+
+@contextmanager
+def _dask(workers: int) -> Iterator[None]:
+    try:
+        from distributed import Client, get_client
+    except ImportError:
+        raise MissingExtra("the backend dask is not installed: pip install 'glyptic[cluster]'.") from None
+    try:
+        get_client()  # one that the caller has opened
+    except ValueError:
+        pass
+    else:
+        yield
+        return
+    address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+    local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+    with Client(address) if address else Client(**local):
+        yield

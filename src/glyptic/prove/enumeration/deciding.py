@@ -1,0 +1,173 @@
+"""Deciding a claim by running all of its elements: on all cores or a cluster, with progress, a journal, and a time limit."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from glyptic.errors import InputError
+from glyptic.exact.running import Engine, prepared_for
+from glyptic.parallel import WorkerLost, stream
+from glyptic.prove import expressions as e
+from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.claims import Block, Claim, Inputs
+from glyptic.prove.enumeration.journal import Journal
+from glyptic.prove.enumeration.settings import arithmetic_for
+from glyptic.prove.enumeration.units import Job, Tally, Unit, count_values, merged, plan, size_of, smaller, work
+from glyptic.prove.minimise import example_of_input, refutation
+from glyptic.prove.portable import digest
+
+_TIMES_A_WORKER_MAY_DIE = 5
+_ALONE_SECONDS = (
+    3.0  # of work in this process before others are started, which takes them longer than that to be of use
+)
+_SEARCHED_WHOLE = 1 << 26  # values beyond which one counterexample is enough, and is then made smaller
+
+
+@dataclass(frozen=True)
+class Means:
+    """How an enumeration is to be run."""
+
+    engine: Engine = "auto"
+    backend: str = "loky"
+    workers: int | None = None  # None: one a core
+    journal: Path | None = None
+    seconds: float | None = None
+    count_all: bool = False
+    progress: bool = True
+
+
+def enumerate_claim(claim: Claim, means: Means) -> Verdict:
+    """Run all elements of a claim; `claim.subject` has a format."""
+    started = time.time()
+    deadline = None if means.seconds is None else started + means.seconds
+    if means.seconds is not None and means.seconds <= 0:
+        raise InputError(f"a time limit of {means.seconds} s leaves no time; give more.")
+    job = Job(claim, means.engine, means.count_all, deadline)
+    units = plan(claim)
+    journal = Journal(digest(claim) + means.engine * (means.engine != "auto"), means.journal)
+    try:
+        _finish(job, units, journal, means)
+    finally:
+        journal.write()
+    verdict = _verdict(job, units, journal, time.time() - started)
+    if not isinstance(verdict, Unknown):
+        journal.remove()
+    return verdict
+
+
+def _finish(job: Job, units: list[Unit], journal: Journal, means: Means) -> None:
+    """Do the units that the journal does not have; those of a worker that died are done again."""
+    sizes = [size_of(job.claim, unit) for unit in units]
+    done = sum(sizes[number] for number in journal.done)
+    best = merged(job.claim, journal.done.values()).example
+    # A claim over very many values stops at its first counterexample, which is minimised afterwards.
+    one_is_enough = not isinstance(job.claim.subject, Inputs) and sum(sizes) > _SEARCHED_WHOLE and not job.count_all
+
+    def left(until: float = inf) -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
+        for number, unit in enumerate(units):
+            if time.time() > min(until, job.deadline or inf) or (one_is_enough and best is not None):
+                return
+            if number not in journal.done:
+                yield number, job, unit, best
+
+    with tqdm(
+        total=sum(sizes),
+        initial=done,
+        unit=" inputs",
+        unit_scale=True,
+        delay=1,
+        leave=False,
+        disable=not means.progress,
+    ) as bar:
+
+        def take(results: Iterator[tuple[int, Tally | None]]) -> None:
+            nonlocal best
+            for number, tally in results:
+                if tally is not None and journal.enter(number, tally):
+                    bar.update(sizes[number])
+                    best = smaller(job.claim, best, tally.example)
+
+        if means.backend == "loky":
+            take(stream(_numbered_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
+        _take_all(take, left, means, journal)
+
+
+def _take_all(take: Callable[[Any], None], left: Callable[[], Iterator[Any]], means: Means, journal: Journal) -> None:
+    """Send what is left to the workers until nothing is; a death costs what that worker had, which is sent again."""
+    deaths = 0
+    while any(left()):
+        try:
+            take(stream(_numbered_work, left(), means.backend, means.workers or os.cpu_count() or 1))
+        except WorkerLost:
+            journal.write()
+            deaths += 1
+            if deaths > _TIMES_A_WORKER_MAY_DIE:
+                raise
+
+
+def _numbered_work(number: int, job: Job, unit: Unit, known: tuple[int, ...] | None) -> tuple[int, Tally | None]:
+    """What runs in a worker: a unit's tally with its number, so that results may come in any order."""
+    return number, work(job, unit, known)
+
+
+def _verdict(job: Job, units: list[Unit], journal: Journal, seconds: float) -> Verdict:
+    claim, total = job.claim, merged(job.claim, journal.done.values())
+    over, assumptions = describe(claim), assumed(claim, job.engine)
+    complete = len(journal.done) == len(units)
+    method = "enumeration"
+    if total.example is not None:
+        counted = complete and not total.skipped
+        about: dict[str, Any] = {"method": method, "over": over, "assumptions": assumptions, "seconds": seconds}
+        about |= {"inputs": total.inputs, "failures": total.failures if counted else None}
+        about["satisfying"] = total.satisfying if counted else None
+        if not isinstance(claim.subject, Inputs):
+            return refutation(claim, total.example, minimal=complete, **about)
+        # Shorter inputs come first, but units end in any order: only when all are in is the smallest known.
+        size = "globally" if complete else "locally"
+        return Refuted(str(claim), counterexample=example_of_input(claim, total.example), smallest=size, **about)
+    if not complete:
+        tried = f"enumeration of {over}: {len(journal.done)} of {len(units)} units, {total.inputs:,} inputs, none fails"
+        reason = f"the time limit, after {seconds:.1f} s"
+        return Unknown(str(claim), method, over, reason, (tried,), total.inputs, seconds)
+    if not total.satisfying:
+        return Vacuous(str(claim), method, over, str(claim.requires), total.inputs, seconds=seconds)
+    return Proved(str(claim), method, over, total.inputs, total.satisfying, assumptions=assumptions, seconds=seconds)
+
+
+def describe(claim: Claim) -> str:
+    """What an enumeration ranges over, with its size."""
+    subject = claim.subject
+    if isinstance(subject, Inputs):
+        return f"all {subject.count:,} {subject}, over {' '.join(subject.vocabulary)}"
+    return f"all {count_values(claim):,} {'' if isinstance(subject, Block) else 'values of '}{subject}"
+
+
+def assumed(claim: Claim, engine: Engine) -> tuple[str, ...]:
+    """What a verdict by enumeration rests on."""
+    subject = claim.subject
+    assert subject.format is not None
+    transformers = [] if not isinstance(subject, Inputs | Block) else list(subject.transformers.values())
+    used = [prepared_for(t, engine).arithmetic for t in transformers] or [arithmetic_for(subject.format, engine)]
+    out = [f"the rounding of {subject.format} is the one meant: nearest, ties to {_ties(subject.format)}, saturating"]
+    if type(used[0]).__name__ == "Fast":
+        out.append("compiled kernels compute in IEEE 754 hosts what fractions do (glyptic.numbers.hosts says why)")
+    if transformers:
+        options = ", ".join(f"{name} {value}" for name, value in vars(transformers[0].options).items())
+        out.append(f"the transformer is read with the options {options}")
+        out.append("exp is correctly rounded (enclosures by mpmath)")
+    for node in (*claim.requires.parts(), *claim.ensures.parts()):
+        if isinstance(node, e.Holds):
+            out.append(f"the Python predicate {node.name} says what is meant, and answers the same each time")
+    return tuple(dict.fromkeys(out))
+
+
+def _ties(format: object) -> str:
+    return "even" if getattr(format, "ties", "zero") == "even" else "the smaller"

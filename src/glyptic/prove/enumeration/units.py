@@ -1,0 +1,182 @@
+"""The work of an enumeration, cut into units that can be done anywhere, in any order, and counted once.
+
+A unit is a prefix with all inputs that begin with it, or a stretch of the numbered values. Its result is a `Tally`, and
+tallies add up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from glyptic.errors import FormatError, InputError
+from glyptic.exact.running import Engine
+from glyptic.numbers import Codes, Exact, Format
+from glyptic.prove.claims import Block, Claim, Inputs, Values
+from glyptic.prove.enumeration.settings import free_names, judge, setting_of_codes, setting_of_visit, walk_of
+from glyptic.prove.enumeration.trie import visits
+
+INPUTS_IN_UNIT = 1 << 14
+VALUES_IN_UNIT = 1 << 20
+_MOST_UNITS = 1 << 14  # a longer job has larger units
+_MOST = 1 << 40  # beyond this nobody waits for the end
+_VALUES_AT_ONCE = 1 << 14
+
+
+@dataclass(frozen=True)
+class Unit:
+    """All inputs with a prefix, from that length to `longest`; or the values number first … last − 1."""
+
+    prefix: tuple[int, ...] = ()
+    longest: int = 0
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a unit, or several, came to; `example` is the smallest counterexample met, as token numbers or codes."""
+
+    inputs: int = 0
+    satisfying: int = 0
+    failures: int = 0
+    example: tuple[int, ...] | None = None
+    skipped: bool = False  # whether longer inputs were left out, a shorter counterexample being known
+
+
+@dataclass(frozen=True)
+class Job:
+    """A claim and how to enumerate it: what a worker needs besides a unit."""
+
+    claim: Claim
+    engine: Engine = "auto"
+    count_all: bool = False  # go on after a counterexample, to count all failures
+    deadline: float | None = None  # of time.time()
+
+
+def plan(claim: Claim) -> list[Unit]:
+    """All units of a claim, those of short inputs first; together they cover everything once."""
+    subject = claim.subject
+    total = subject.count if isinstance(subject, Inputs) else count_values(claim)
+    if total > _MOST:
+        remedy = "shorten max_length" if isinstance(subject, Inputs) else "free fewer places, or use method='smt'"
+        raise InputError(f"{total:.1e} elements are too many to enumerate; {remedy}.")
+    if isinstance(subject, Inputs):
+        return _plan_inputs(subject, max(INPUTS_IN_UNIT, total // _MOST_UNITS))
+    size = max(VALUES_IN_UNIT, total // _MOST_UNITS)
+    return [Unit(first=i, last=min(total, i + size)) for i in range(0, total, size)]
+
+
+def _plan_inputs(subject: Inputs, size: int) -> list[Unit]:
+    base, depth = len(subject.vocabulary), 0
+    while depth < subject.max_length and base ** (subject.max_length - depth) > size:
+        depth += 1
+    below = [Unit(prefix, subject.max_length) for prefix in product(range(base), repeat=depth)]
+    return [Unit((), depth - 1), *below] if depth > subject.min_length else below
+
+
+def count_values(claim: Claim) -> int:
+    """How many combinations of free values there are."""
+    subject = claim.subject
+    assert isinstance(subject, Values | Block)
+    if subject.format is None:
+        raise FormatError("the claim is about values of a format: check(claim, format=Fixed(4)).")
+    if isinstance(subject.format, Exact):
+        raise FormatError("exact rationals cannot be enumerated; choose a finite format, such as fixed:4.")
+    return subject.format.size ** len(free_names(claim))
+
+
+def size_of(claim: Claim, unit: Unit) -> int:
+    """How many inputs a unit has."""
+    if not isinstance(claim.subject, Inputs):
+        return unit.last - unit.first
+    base, shortest = len(claim.subject.vocabulary), max(len(unit.prefix), claim.subject.min_length, 1)
+    return sum(base ** (length - len(unit.prefix)) for length in range(shortest, unit.longest + 1))
+
+
+def smaller(claim: Claim, a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The smaller of two counterexamples: shorter, then first in the order of the vocabulary; or nearer to 0."""
+    if a is None or b is None:
+        return b if a is None else a
+    return min(a, b, key=input_size if isinstance(claim.subject, Inputs) else codes_size)
+
+
+def input_size(tokens: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    return len(tokens), tokens
+
+
+def codes_size(codes: tuple[int, ...]) -> tuple[int, tuple[tuple[int, bool], ...]]:
+    """The order of values: by the sum of their distances from 0, in ranks; then one by one, positive before negative."""
+    return sum(map(abs, codes)), tuple((abs(code), code < 0) for code in codes)
+
+
+def merged(claim: Claim, tallies: Iterable[Tally]) -> Tally:
+    """Tallies of disjoint units, added up."""
+    total = Tally()
+    for tally in tallies:
+        total = Tally(
+            total.inputs + tally.inputs,
+            total.satisfying + tally.satisfying,
+            total.failures + tally.failures,
+            smaller(claim, total.example, tally.example),
+            total.skipped or tally.skipped,
+        )
+    return total
+
+
+def work(job: Job, unit: Unit, known: tuple[int, ...] | None = None) -> Tally | None:
+    """Do a unit; None if the deadline passed on the way. `known` is a counterexample: longer ones no longer matter."""
+    return _work_inputs(job, unit, known) if isinstance(job.claim.subject, Inputs) else _work_values(job, unit)
+
+
+def _work_inputs(job: Job, unit: Unit, known: tuple[int, ...] | None) -> Tally | None:
+    walk = replace(walk_of(job.claim, job.engine), max_length=unit.longest)
+    tally, late = Tally(), False
+    shortest = len(known) if known is not None and not job.count_all else unit.longest
+
+    def deeper(length: int) -> bool:
+        return length <= shortest and not late
+
+    for visit in visits(walk, unit.prefix, deeper):
+        late = job.deadline is not None and time.time() > job.deadline
+        setting, undefined = setting_of_visit(walk, visit)
+        satisfying, failing = judge(job.claim, setting, undefined)
+        example = None
+        if failing.any():  # members of a visit are in the order of the vocabulary: the first is the smallest
+            example = tuple(visit.tokens[:, failing.argmax()].tolist())
+            if not job.count_all:
+                shortest = min(shortest, len(example))
+        found = Tally(failing.size, int(satisfying.sum()), int(failing.sum()), example)
+        tally = merged(job.claim, (tally, found))
+    return None if late else replace(tally, skipped=shortest < unit.longest)
+
+
+def _work_values(job: Job, unit: Unit) -> Tally | None:
+    tally = Tally()
+    for first in range(unit.first, unit.last, _VALUES_AT_ONCE):
+        if job.deadline is not None and time.time() > job.deadline:
+            return None
+        codes = numbered_codes(job.claim, first, min(unit.last, first + _VALUES_AT_ONCE))
+        satisfying, failing = judge(job.claim, *setting_of_codes(job.claim, codes, job.engine))
+        example = None
+        if failing.any():
+            candidates = codes[:, failing]
+            nearest = candidates[:, np.abs(candidates).sum(axis=0) == np.abs(candidates).sum(axis=0).min()]
+            example = min(map(tuple, nearest.T.tolist()), key=codes_size)
+        found = Tally(failing.size, int(satisfying.sum()), int(failing.sum()), example)
+        tally = merged(job.claim, (tally, found))
+    return tally
+
+
+def numbered_codes(claim: Claim, first: int, last: int) -> Codes:
+    """The combinations number first … last − 1 of the free values, as codes (free, batch)."""
+    format = claim.subject.format
+    assert isinstance(format, Format)
+    free = len(free_names(claim))
+    index = np.arange(first, last)
+    rows = [index // format.size ** (free - 1 - k) % format.size + format.min_code for k in range(free)]
+    return np.array(rows, np.int64)

@@ -1,0 +1,89 @@
+"""docs/theorems.md: what the library proves, written from a run of it.
+
+    python -m glyptic.prove.library.page docs/theorems.md
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
+
+from glyptic.exact.files import write_whole
+from glyptic.prove.library.breaking import Breaking, break_all
+from glyptic.prove.library.catalogue import THEOREMS
+from glyptic.prove.library.proving import FIXED, FLOATS, OTHERS, Row, prove_all
+
+BROKEN_IN = "fixed:3"
+
+_INTRODUCTION = """# Theorems of the constructions
+
+Each construction of `glyptic.carve`, proved for **all values** of the format in every place that a claim names, by solvers:
+`glyptic prove --library` runs them all and prints these tables. The claims are in `glyptic.prove.library.proving`.
+
+✓ bitwuzla and z3 agree · ✓1 one of them alone, the other at its time limit · – the construction itself refuses the format ·
+✗ refuted · ? open. The last column of the first table: every weight of the construction in turn is made 0 (in {scope}), and so
+many of the theorems about what is left are refuted; what is not missed is listed below.
+"""
+
+_TRUST = """
+## What the proofs rest on
+
+- The circuits that solvers get for each rounded operation: compared with exact fractions for all pairs of values of eleven small
+  formats, and at random in fourteen larger ones (`tests/prove/test_terms.py`).
+- What terms know of themselves before a solver sees them: rounding is monotone and commutes with negation; where there are
+  subnormals the sign of [x − y] is the order of x and y. `prove.facts(format)` decides these for a format, without using them.
+- The layer itself is the one definition in `glyptic.exact.forward`, which fractions and kernels run too.
+"""
+
+
+def page(rows: Sequence[Row], broken: Sequence[Breaking]) -> str:
+    """The whole page."""
+    found = {one.theorem: one for one in broken}
+    says = {theorem.name: theorem.says for theorem in THEOREMS}
+    blocks = [_INTRODUCTION.format(scope=BROKEN_IN)]
+    for title, scopes in (("Fixed point", FIXED), ("Floating point", FLOATS), ("Ties to even; fused products", OTHERS)):
+        first = scopes is FIXED
+        header = ["theorem", *(["what it says"] if first else []), *scopes, *(["broken weights found"] if first else [])]
+        body = []
+        for theorem in THEOREMS:
+            marks = {row.scope: row.mark for row in rows if row.theorem == theorem.name}
+            one = found.get(theorem.name)
+            count = [f"{one.refuted} of {one.weights}" if one else ""] if first else []
+            body.append([theorem.name, *([says[theorem.name]] if first else []), *(marks.get(s, "") for s in scopes), *count])
+        blocks.append(f"## {title}\n\n{_markdown(header, body)}")
+    return "\n".join([*blocks, _refusals(rows), _unmissed(broken), _TRUST]).rstrip() + "\n"
+
+
+def _markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def _refusals(rows: Sequence[Row]) -> str:
+    refused = [f"- {row.theorem} in {row.scope}: {row.refusal}" for row in rows if row.verdict is None]
+    return "\n".join(["## Refused", "", *refused, ""]) if refused else ""
+
+
+def _unmissed(broken: Sequence[Breaking]) -> str:
+    """Weights that a theorem does not need, and why that can be."""
+    listed = [f"- {one.theorem}: {', '.join(one.unmissed)}" for one in broken if one.unmissed]
+    if not listed:
+        return ""
+    why = "The units that clear a flag or a code of known sign, and what saturation makes up for, can go one at a time:"
+    return "\n".join(["## Weights that are not missed", "", why, "", *listed, ""])
+
+
+def main(path: str) -> None:
+    """Run the library and write the page."""
+    rows = prove_all()
+    jobs = (delayed(break_all)(theorem.name, BROKEN_IN) for theorem in THEOREMS)
+    broken = list(tqdm(Parallel(-1, return_as="generator")(jobs), desc="broken weights", total=len(THEOREMS)))
+    write_whole(Path(path), page(rows, broken).encode())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,116 @@
+"""Every construction's theorem, in every format of a list, by solvers: what `glyptic prove --library` runs and prints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from joblib import Parallel, delayed
+from tqdm.auto import tqdm
+
+from glyptic.carve import FactError
+from glyptic.exact.report import table as text_table
+from glyptic.numbers import Format, Products, parse_format
+from glyptic.prove import smt
+from glyptic.prove.answers import Proved, Refuted, Verdict
+from glyptic.prove.library.catalogue import THEOREMS, Theorem
+
+FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
+FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
+OTHERS = ("fixed:4/even", "float:2,2/even", "fixed:4 fused", "float:2,2 fused")
+SCOPES = (*FIXED, *FLOATS, *OTHERS)  # a format, and how products are read
+
+
+@dataclass(frozen=True)
+class Row:
+    """A theorem in a scope: what came of it."""
+
+    theorem: str
+    says: str
+    scope: str
+    verdict: Verdict | None  # None: the construction is refused there
+    refusal: str = ""
+    seconds: float = 0.0
+
+    @property
+    def mark(self) -> str:
+        """✓ both solvers, ✓1 one of them, – refused by the construction itself, ✗ refuted, ? open."""
+        match self.verdict:
+            case None:
+                return "–"
+            case Proved(solvers=solvers):
+                return "✓" if sum(said.endswith("unsat") for said in solvers) > 1 else "✓1"
+        return "✗" if isinstance(self.verdict, Refuted) else "?"
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is wrong: it is proved, or the construction says itself that it is not for this format."""
+        return self.verdict is None or isinstance(self.verdict, Proved)
+
+
+def read_scope(scope: str) -> tuple[Format, Products]:
+    """`fixed:4 fused` as a format and a reading of products."""
+    name, _, products = scope.partition(" ")
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    return format, "fused" if products == "fused" else "rounded"
+
+
+def theorem(name: str) -> Theorem:
+    return next(one for one in THEOREMS if one.name == name)
+
+
+def prove(name: str, scope: str, seconds: float | None = 60.0) -> Row:
+    """One theorem in one scope."""
+    one, (format, products), start = theorem(name), read_scope(scope), time.perf_counter()
+    try:
+        verdict = smt.check(one.claim(format, products), format, seconds=seconds)
+    except FactError as error:
+        return Row(name, one.says, scope, None, str(error))
+    return Row(name, one.says, scope, verdict, seconds=time.perf_counter() - start)
+
+
+def prove_all(
+    scopes: Sequence[str] = SCOPES,
+    names: Sequence[str] | None = None,
+    *,
+    seconds: float | None = 60.0,
+    workers: int | None = None,
+    progress: bool = True,
+) -> list[Row]:
+    """All theorems in all scopes, over all cores; each solver may take `seconds` for one.
+
+    >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
+    ['✓', '✓']
+    """
+    chosen = [one.name for one in THEOREMS] if names is None else list(names)
+    jobs = [(name, scope) for scope in scopes for name in chosen]
+    results = Parallel(workers or -1, return_as="generator")(delayed(prove)(*job, seconds) for job in jobs)
+    return list(tqdm(results, desc="theorems", total=len(jobs), disable=not progress))
+
+
+LEGEND = """✓ proved for all values, bitwuzla and z3 agree · ✓1 one of them alone, the other at its time limit
+– the construction refuses the format · ✗ refuted · ? open
+Each column is a format, /even with ties to even; fused: products enter the running sum unrounded."""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Theorems down, scopes across."""
+    scopes = list(dict.fromkeys(row.scope for row in rows))
+    marks = {(row.theorem, row.scope): row.mark for row in rows}
+    names = dict.fromkeys(row.theorem for row in rows)
+    return text_table(["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names])
+
+
+def main_table(
+    scopes: Sequence[str] = SCOPES, workers: int | None = None, names: Sequence[str] | None = None
+) -> int:
+    """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
+    rows = prove_all(scopes, names, workers=workers)
+    print(table(rows))
+    print("\n" + LEGEND)
+    for row in rows:
+        if not row.good:
+            print(f"\n{row.theorem} in {row.scope}: {row.verdict}")
+    return 0 if all(row.good for row in rows) else 1
