@@ -15,7 +15,7 @@ The theory (`icl.theory`) needs numpy and scipy only:
 | `quartic`, `landscape` | critical points, spurious minima, where random starts end |
 | `studies`, `pictures` | what the commands of the theory compute and draw |
 
-What trains or compares (`icl.experiments`: tasks, baselines, learners, training, comparisons, sweeps, the headline figures) imports
+What trains or compares (`icl.experiments`: tasks, baselines, learners, training, comparisons, sweeps, headline figures) imports
 torch and scikit-learn, and is loaded only when its name is used. `figures` holds what both halves use to show results.
 
 >>> from glyptic import icl
