@@ -13,11 +13,16 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, cpu_count, delayed, parallel_config
 
 from glyptic.errors import GlypticError, InputError, MissingExtra
 
 BACKENDS = ("loky", "ray", "dask", "sequential")
+
+
+def cores() -> int:
+    """How many workers this machine can feed."""
+    return int(cpu_count())
 
 
 class WorkerLost(GlypticError):

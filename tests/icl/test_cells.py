@@ -18,12 +18,12 @@ from glyptic.icl.theory.problem import ProblemError
 from glyptic.parallel import scatter
 
 SOURCE = Path(__file__).parents[2] / "src"
-GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=20_000)
+GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=100_000)
 SCRIPT = """
 from pathlib import Path
 from glyptic.icl.experiments.cells import run
 from glyptic.icl.experiments.sweeps import Grid
-grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=20_000)
+grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=100_000)
 run(grid.cells(), Path({folder!r}), {backend!r}, 2)
 """
 

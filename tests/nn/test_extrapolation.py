@@ -12,7 +12,11 @@ from benchmarks.bench_nn_extrapolation import accuracies
 
 @pytest.mark.parametrize(
     ("positions", "good", "lost"),
-    [("sinusoidal", [16], [32, 64]), ("rotary", [16], [64]), ("transformer_xl", [16, 32, 64], [])],
+    [
+        ("sinusoidal", [16], [32, 64]),
+        ("rotary", [16], [64]),
+        pytest.param("transformer_xl", [16, 32, 64], [], marks=pytest.mark.slow),
+    ],
 )
 def test_trained_on_16_tokens(positions: str, good: list[int], lost: list[int]) -> None:
     found = accuracies(positions)

@@ -12,6 +12,8 @@ from glyptic.prove.library.proving import FLOATS, SCOPES, main_table, prove, pro
 
 NAMES = [one.name for one in THEOREMS]
 QUICK = ("fixed:2", "fixed:8", "float:2,2", "fp8_e4m3", "fixed:4/even", "fixed:4 fused")
+# Theorems that do not miss every weight, and the page says which.
+UNMISSED = ("lookup.position", "lookup.fetch", "normalize.plus_minus, one layer", "compose.sequence")
 PAGE = Path(__file__).parents[2] / "docs" / "theorems.md"
 
 
@@ -25,13 +27,14 @@ def test_theorems(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broken_weight_is_refuted(name: str) -> None:
-    """The first, the last and a middle weight of each construction whose loss a theorem must notice."""
+    """Nine weights of each construction, from its first to its last: most of them are missed."""
     format, products = read_scope("fixed:2")
     broken = list(mutants(theorem(name).claim(format, products)))
-    some = {0, len(broken) // 2, len(broken) - 1}
-    verdicts = [smt.check(broken[k].claim, format) for k in some]
-    assert any(isinstance(verdict, Refuted) for verdict in verdicts)
-    assert isinstance(verdicts[0], Refuted), broken[0].weight
+    some = sorted({round(k * (len(broken) - 1) / 8) for k in range(9)})
+    refuted = [isinstance(smt.check(broken[k].claim, format), Refuted) for k in some]
+    assert sum(refuted) > len(refuted) / 2, [
+        broken[k].weight for k, found in zip(some, refuted, strict=True) if not found
+    ]
 
 
 def test_the_whole_plus_minus_normalization_of_a_one_layer_decider() -> None:
@@ -78,7 +81,17 @@ def test_every_theorem_in_every_scope() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("turn")])
 def test_every_weight_broken(name: str) -> None:
-    found = break_all(name, "fixed:2")
-    assert found.refuted >= 0.75 * found.weights, found.unmissed
+    found = break_all(name, "fixed:3")
+    assert found.refuted >= 0.66 * found.weights, found.unmissed
+    if name not in UNMISSED:
+        assert found.unmissed == ()
+
+
+@pytest.mark.slow
+def test_each_turn_misses_its_own_weights() -> None:
+    """Of compose.relay each theorem speaks of one turn: together they miss all but what clears flags of known sign."""
+    turns = [break_all(f"compose.relay, {letter}'s turn", "fixed:3") for letter in "ab"]
+    together = set(turns[0].unmissed) & set(turns[1].unmissed)
+    assert len(together) <= 4 < turns[0].weights / 10, together

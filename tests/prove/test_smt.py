@@ -31,7 +31,8 @@ CLAIMS = [
     ("x y", (x + y) - y == x, prove.TRUE),
     ("x y", x / y == x / y, prove.TRUE),
 ]
-FORMATS = [Fixed(1), Fixed(2, "even"), Q(1, 1), Float(1, 1), Float(2, 1), Ieee(3, 1, subnormals=False)]
+LONG = pytest.param(Fixed(2, "even"), marks=pytest.mark.slow)
+FORMATS = [Fixed(1), Fixed(1, "even"), Q(1, 1), Float(1, 1), Float(2, 1), Ieee(3, 1, subnormals=False), LONG]
 
 
 @pytest.mark.parametrize("format", FORMATS, ids=str)

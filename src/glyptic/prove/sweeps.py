@@ -29,7 +29,7 @@ from glyptic.errors import FileError, GlypticError
 from glyptic.exact.files import write_whole
 from glyptic.exact.report import table
 from glyptic.numbers import AnyFormat
-from glyptic.parallel import WorkerLost, stream
+from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim
@@ -83,7 +83,7 @@ def sweep(
     wanted = format_grid(formats) if isinstance(formats, str) else list(formats)
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
     done = {} if kept is None else _read(Path(kept), title)
-    workers = workers or os.cpu_count() or 1
+    workers = workers or cores()
     with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, leave=False, disable=not progress) as bar:
 
         def left() -> Iterator[tuple[ClaimOf, AnyFormat, dict[str, Any]]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from tqdm.auto import tqdm
 
 from glyptic.errors import InputError
 from glyptic.exact.running import Engine, prepared_for
-from glyptic.parallel import WorkerLost, stream
+from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove import expressions as e
 from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.claims import Block, Claim, Inputs
@@ -105,7 +104,7 @@ def _take_all(take: Callable[[Any], None], left: Callable[[], Iterator[Any]], me
     deaths = 0
     while any(left()):
         try:
-            take(stream(_numbered_work, left(), means.backend, means.workers or os.cpu_count() or 1))
+            take(stream(_numbered_work, left(), means.backend, means.workers or cores()))
         except WorkerLost:
             journal.write()
             deaths += 1

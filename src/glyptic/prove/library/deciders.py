@@ -80,10 +80,14 @@ def _closure(
             yes, no = (B, -B) if accepts(sum(pattern)) else (-B, B)
             cases.append(case >> ((logit("YES") == yes) & (logit("NO") == no)))
         free = [name for name in built.coordinates if "." in name]
-        cleared = everything(after(name) == 0 for name in built.coordinates if name not in ("NO", "YES"))
-        return Claim(block(built, free=free), everything(cases) & cleared)
+        return Claim(block(built, free=free), everything(cases) & _cleared(built))
 
     return claim
+
+
+def _cleared(built: Transformer) -> Condition:
+    """Nothing is left but the answer."""
+    return everything(after(name) == 0 for name in built.coordinates if name not in ("NO", "YES"))
 
 
 def _negation(format: Format, products: Products) -> Claim:
@@ -99,7 +103,8 @@ def _decision_list(format: Format, products: Products) -> Claim:
     a, b = (before(f"{letter}.y") > before(f"{letter}.n") for letter in "ab")
     yes = (~a & ~b) >> ((logit("YES") == B) & (logit("NO") == -B))
     no = (a | b) >> ((logit("YES") == -B) & (logit("NO") == B))
-    return Claim(block(built, free=[name for name in built.coordinates if "." in name]), yes & no)
+    free = [name for name in built.coordinates if "." in name]
+    return Claim(block(built, free=free), yes & no & _cleared(built))
 
 
 # Composition -------------------------------------------------------------------------------------------------------------------

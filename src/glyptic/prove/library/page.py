@@ -1,6 +1,6 @@
 """docs/theorems.md: what the library proves, written from a run of it.
 
-    python -m glyptic.prove.library.page docs/theorems.md
+python -m glyptic.prove.library.page docs/theorems.md
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from joblib import Parallel, delayed
-from tqdm.auto import tqdm
-
 from glyptic.exact.files import write_whole
+from glyptic.parallel import cores, scatter
 from glyptic.prove.library.breaking import Breaking, break_all
 from glyptic.prove.library.catalogue import THEOREMS
 from glyptic.prove.library.proving import FIXED, FLOATS, OTHERS, Row, prove_all
@@ -22,7 +20,7 @@ BROKEN_IN = "fixed:3"
 _INTRODUCTION = """# Theorems of the constructions
 
 Each construction of `glyptic.carve`, proved for **all values** of the format in every place that a claim names, by solvers:
-`glyptic prove --library` runs them all and prints these tables. The claims are in `glyptic.prove.library.proving`.
+`glyptic prove --library` runs them all and prints these tables. The claims are in `glyptic.prove.library`.
 
 ✓ bitwuzla and z3 agree · ✓1 one of them alone, the other at its time limit · – the construction itself refuses the format ·
 ✗ refuted · ? open. The last column of the first table: every weight of the construction in turn is made 0 (in {scope}), and so
@@ -47,20 +45,27 @@ def page(rows: Sequence[Row], broken: Sequence[Breaking]) -> str:
     blocks = [_INTRODUCTION.format(scope=BROKEN_IN)]
     for title, scopes in (("Fixed point", FIXED), ("Floating point", FLOATS), ("Ties to even; fused products", OTHERS)):
         first = scopes is FIXED
-        header = ["theorem", *(["what it says"] if first else []), *scopes, *(["broken weights found"] if first else [])]
+        header = [
+            "theorem",
+            *(["what it says"] if first else []),
+            *scopes,
+            *(["broken weights found"] if first else []),
+        ]
         body = []
         for theorem in THEOREMS:
             marks = {row.scope: row.mark for row in rows if row.theorem == theorem.name}
             one = found.get(theorem.name)
             count = [f"{one.refuted} of {one.weights}" if one else ""] if first else []
-            body.append([theorem.name, *([says[theorem.name]] if first else []), *(marks.get(s, "") for s in scopes), *count])
+            body.append(
+                [theorem.name, *([says[theorem.name]] if first else []), *(marks.get(s, "") for s in scopes), *count]
+            )
         blocks.append(f"## {title}\n\n{_markdown(header, body)}")
     return "\n".join([*blocks, _refusals(rows), _unmissed(broken), _TRUST]).rstrip() + "\n"
 
 
 def _markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     lines = [header, ["---"] * len(header), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 
 
 def _refusals(rows: Sequence[Row]) -> str:
@@ -73,15 +78,18 @@ def _unmissed(broken: Sequence[Breaking]) -> str:
     listed = [f"- {one.theorem}: {', '.join(one.unmissed)}" for one in broken if one.unmissed]
     if not listed:
         return ""
-    why = "The units that clear a flag or a code of known sign, and what saturation makes up for, can go one at a time:"
+    why = (
+        "The units that clear a flag or a code of known sign, and what saturation makes up for, can go one at a time. Of a\n"
+        "construction that takes turns, the theorem of one turn does not miss the weights of the other:"
+    )
     return "\n".join(["## Weights that are not missed", "", why, "", *listed, ""])
 
 
 def main(path: str) -> None:
     """Run the library and write the page."""
     rows = prove_all()
-    jobs = (delayed(break_all)(theorem.name, BROKEN_IN) for theorem in THEOREMS)
-    broken = list(tqdm(Parallel(-1, return_as="generator")(jobs), desc="broken weights", total=len(THEOREMS)))
+    jobs = [(theorem.name, BROKEN_IN) for theorem in THEOREMS]
+    broken = scatter(break_all, jobs, workers=cores(), progress="constructions broken")
     write_whole(Path(path), page(rows, broken).encode())
 
 

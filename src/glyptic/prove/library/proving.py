@@ -6,12 +6,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from joblib import Parallel, delayed
-from tqdm.auto import tqdm
-
 from glyptic.carve import FactError
 from glyptic.exact.report import table as text_table
 from glyptic.numbers import Format, Products, parse_format
+from glyptic.parallel import cores, scatter
 from glyptic.prove import smt
 from glyptic.prove.answers import Proved, Refuted, Verdict
 from glyptic.prove.library.catalogue import THEOREMS, Theorem
@@ -85,9 +83,8 @@ def prove_all(
     ['✓', '✓']
     """
     chosen = [one.name for one in THEOREMS] if names is None else list(names)
-    jobs = [(name, scope) for scope in scopes for name in chosen]
-    results = Parallel(workers or -1, return_as="generator")(delayed(prove)(*job, seconds) for job in jobs)
-    return list(tqdm(results, desc="theorems", total=len(jobs), disable=not progress))
+    jobs = [(name, scope, seconds) for scope in scopes for name in chosen]
+    return scatter(prove, jobs, workers=workers or cores(), progress="theorems" if progress else None)
 
 
 LEGEND = """✓ proved for all values, bitwuzla and z3 agree · ✓1 one of them alone, the other at its time limit
@@ -100,12 +97,12 @@ def table(rows: Sequence[Row]) -> str:
     scopes = list(dict.fromkeys(row.scope for row in rows))
     marks = {(row.theorem, row.scope): row.mark for row in rows}
     names = dict.fromkeys(row.theorem for row in rows)
-    return text_table(["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names])
+    return text_table(
+        ["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names]
+    )
 
 
-def main_table(
-    scopes: Sequence[str] = SCOPES, workers: int | None = None, names: Sequence[str] | None = None
-) -> int:
+def main_table(scopes: Sequence[str] = SCOPES, workers: int | None = None, names: Sequence[str] | None = None) -> int:
     """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
     rows = prove_all(scopes, names, workers=workers)
     print(table(rows))
