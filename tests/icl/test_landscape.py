@@ -47,7 +47,7 @@ def test_the_batched_flow_is_the_flow(found):
 def test_the_spurious_minimum_has_its_closed_form_and_is_strict():
     point = classify(ANISOTROPIC, rank_one_point(ANISOTROPIC))
     first, gamma_first = 1.0, gamma(ANISOTROPIC)[0, 0]
-    assert point.loss == pytest.approx(0.5 * (1.5 - first**2 / gamma_first), rel=1e-12)
+    assert point.loss == pytest.approx(0.5 * (1.5 - first**2 / gamma_first), rel=1e-12, abs=0)
     assert (point.kind, point.descending, point.flat, point.path) == (SPURIOUS, 0, 1, "p1·k")
     assert point.softest > 1e-3
     # By sampling too: every small step away from the curve of the scaling symmetry goes up.
@@ -83,7 +83,7 @@ def test_critical_points_are_critical_and_signed_by_their_hessians():
         assert np.linalg.norm(gradient(ANISOTROPIC, point.blocks).vector()) < 1e-6
         eigenvalues = np.linalg.eigvalsh(hessian(ANISOTROPIC, point.blocks))
         assert int(np.sum(eigenvalues < -1e-6)) == point.descending
-    assert points[0].loss == pytest.approx(minimum_loss(ANISOTROPIC), rel=1e-12)
+    assert points[0].loss == pytest.approx(minimum_loss(ANISOTROPIC), rel=1e-12, abs=0)
 
 
 def test_the_zero_blocks_of_the_theorem_are_substantive():
@@ -91,7 +91,7 @@ def test_the_zero_blocks_of_the_theorem_are_substantive():
     rng = np.random.default_rng(0)
     safe = Blocks(np.zeros(2), 0.05, 0.05 * rng.standard_normal((2, 2)) @ np.eye(2), np.zeros(2))
     end = full_flow(ANISOTROPIC, safe, times=[0.0, 1e4]).end
-    assert loss(ANISOTROPIC, end) == pytest.approx(minimum_loss(ANISOTROPIC), rel=1e-9)
+    assert loss(ANISOTROPIC, end) == pytest.approx(minimum_loss(ANISOTROPIC), rel=1e-9, abs=0)
     lost = Blocks([0.2, 0.0], 0.05, safe.K, [0.2, 0.0])
     end = full_flow(ANISOTROPIC, lost, times=[0.0, 1e4]).end
     assert loss(ANISOTROPIC, end) == pytest.approx(0.35, abs=1e-6)

@@ -16,11 +16,11 @@ def test_it_is_stationary_and_has_the_stated_loss(d, noise, prior):
     problem = random_problem(np.random.default_rng(d), d, 2 * d + 1, noise, prior)
     best = optimal_blocks(problem)
     assert np.abs(gradient(problem, best).vector()).max() < 1e-11
-    assert loss(problem, best) == pytest.approx(minimum_loss(problem), rel=1e-12)
+    assert loss(problem, best) == pytest.approx(minimum_loss(problem), rel=1e-12, abs=0)
     L, Psi, P = problem.covariance, problem.prior, optimal_map(problem)
     np.testing.assert_allclose(P, np.linalg.solve(curvature(problem), L @ Psi), rtol=1e-8)  # P* = C⁻¹ΛΨ
     np.testing.assert_allclose(P, np.linalg.inv(gamma(problem)), rtol=1e-8)
-    assert minimum_loss(problem) == pytest.approx(0.5 * np.trace(L @ Psi - L @ Psi @ L @ P), rel=1e-10)
+    assert minimum_loss(problem) == pytest.approx(0.5 * np.trace(L @ Psi - L @ Psi @ L @ P), rel=1e-10, abs=0)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -51,13 +51,13 @@ def test_constants_of_the_theorem():
 
 @pytest.mark.parametrize(("d", "N"), [(1, 1), (4, 7), (30, 11)])
 def test_isotropic_minimum(d, N):
-    assert 2 * minimum_loss(Problem.isotropic(d, N)) == pytest.approx(d * (d + 1) / (N + d + 1), rel=1e-13)
+    assert 2 * minimum_loss(Problem.isotropic(d, N)) == pytest.approx(d * (d + 1) / (N + d + 1), rel=1e-13, abs=0)
 
 
 def test_large_N_cancels_nothing():
     """½tr(Λ − Γ⁻¹Λ²) as printed has lost half of its digits by N = 1e8; the form used has not."""
     problem = Problem.isotropic(3, 10**8)
-    assert 2 * minimum_loss(problem) == pytest.approx(12 / (10**8 + 4), rel=1e-14)
+    assert 2 * minimum_loss(problem) == pytest.approx(12 / (10**8 + 4), rel=1e-14, abs=0)
 
 
 @pytest.mark.parametrize("case", ["d = 1", "rank-one prior"])
@@ -70,7 +70,7 @@ def test_a_second_branch_of_minima_exists_exactly_when_the_prior_has_rank_one(ca
         problem = Problem(spectrum("inverse", 3), 5, np.outer(w, w))
     left, sizes, right = np.linalg.svd(optimal_map(problem))
     other = Blocks(left[:, 0] * sizes[0], 0.0, np.zeros((problem.d, problem.d)), right[0])
-    assert loss(problem, other) == pytest.approx(minimum_loss(problem), rel=1e-12)
+    assert loss(problem, other) == pytest.approx(minimum_loss(problem), rel=1e-12, abs=0)
     wide = Problem(problem.covariance, 5, problem.prior + 0.1 * np.eye(problem.d))
     if problem.d > 1:
         left, sizes, right = np.linalg.svd(optimal_map(wide))
@@ -84,7 +84,7 @@ def test_excess_resolves_below_rounding():
     near = Blocks(best.p1, best.p2 * (1 + 1e-11), best.K, best.k)
     assert 0 < excess(problem, near) < 1e-20
     away = Blocks(best.p1, 2 * best.p2, best.K, best.k)
-    assert excess(problem, away) == pytest.approx(loss(problem, away) - minimum_loss(problem), rel=1e-12)
+    assert excess(problem, away) == pytest.approx(loss(problem, away) - minimum_loss(problem), rel=1e-12, abs=0)
 
 
 def test_gamma_of_a_singular_prior_is_refused():

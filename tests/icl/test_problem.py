@@ -4,9 +4,22 @@ import numpy as np
 import pytest
 
 from glyptic.errors import GlypticError
+from glyptic.icl.experiments.over_flow import Run
+from glyptic.icl.experiments.prompt_shifts import shift_named
+from glyptic.icl.theory.flow import full_flow
+from glyptic.icl.theory.landscape import basins
 from glyptic.icl.theory.loss import loss
-from glyptic.icl.theory.lsa import Blocks, predict, prompt
+from glyptic.icl.theory.lsa import Blocks, linear_attention, predict, prompt
+from glyptic.icl.theory.optimum import excess
 from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.reduced import reduced_flow
+from glyptic.icl.theory.risk import Moments, estimate_moments
+from glyptic.icl.theory.shifts import Shift, shifted_risk
+
+PLANE = Problem([1.0, 0.5], 8)
+LINE = Blocks([0.0], 1.0, [[1.0]], [0.0])  # weights of dimension 1
+START = Blocks([0.0, 0.0], 0.1, 0.1 * np.eye(2), [0.0, 0.0])
+SHIFT = Shift("none", np.eye(2), np.eye(2), np.eye(2))
 
 BAD = {
     "singular Λ": (lambda: Problem([[1.0, 1.0], [1.0, 1.0]], 5), "covariance Λ is singular"),
@@ -33,6 +46,38 @@ BAD = {
         lambda: predict(Blocks([0], 1.0, [[1]], [0]), np.eye(2), [1.0, 2.0], [1.0, 1.0]),
         "dimension 2, but the weights have dimension 1",
     ),
+    "a ragged list": (lambda: Problem([[1.0, 0.0], [1.0]], 5), "covariance Λ is not an array of numbers"),
+    "words": (lambda: Moments(["one"], [[1.0]], 0.0), "a is not an array of numbers"),
+    "reduced start of another d": (lambda: reduced_flow(PLANE, LINE), "start has dimension 1, but the covariance Λ has 2"),
+    "full start of another d": (lambda: full_flow(PLANE, LINE), "dimension 1, but the covariance Λ has dimension 2"),
+    "times that fall": (lambda: reduced_flow(PLANE, START, [0.0, 2.0, 1.0]), "times have to begin at 0 or later and rise"),
+    "times before 0": (lambda: full_flow(PLANE, START, [-1.0, 1.0]), "times have to begin at 0 or later and rise"),
+    "no times": (lambda: full_flow(PLANE, START, []), "give at least one"),
+    "excess of another d": (lambda: excess(PLANE, LINE), "weights have dimension 1, but the covariance Λ has 2"),
+    "inputs in a line": (
+        lambda: estimate_moments(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), [1.0, 2.0, 3.0]),
+        "covariance Λ of x is singular",
+    ),
+    "a singular Λ for moments": (
+        lambda: estimate_moments(np.ones((3, 2)), [1.0, 2.0, 3.0], np.diag([1.0, 0.0])),
+        "covariance Λ of x is singular",
+    ),
+    "a NaN map": (lambda: shifted_risk(np.full((2, 2), np.nan), SHIFT, 5), "map P has a number that is not finite"),
+    "a map of another d": (lambda: shifted_risk(np.eye(3), SHIFT, 5), "map P has shape 3 × 3"),
+    "a layer without examples": (lambda: linear_attention(np.ones((2, 1)), *LINE.matrices()), "divides by ρ = 0"),
+    "a layer with ρ < 0": (lambda: linear_attention(np.ones((2, 3)), *LINE.matrices(), rho=-1.0), "divides by ρ = -1.0"),
+    "a layer of another d": (lambda: linear_attention(np.ones((3, 3)), *LINE.matrices()), "d + 1 have to agree"),
+    "starts of NaN": (lambda: basins(PLANE, 3, scale=np.nan), "flows from scale nan"),
+    "starts of scale 0": (lambda: basins(PLANE, 3, scale=0.0), "flows from scale 0.0"),
+    "no starts": (lambda: basins(PLANE, 0), "number of starts is 0"),
+    "noise of NaN": (lambda: shift_named("noise:nan"), "noise of the shift noise:nan is nan"),
+    "noise below 0": (lambda: shift_named("noise:-1"), "noise of the shift noise:-1 is -1.0"),
+    "an infinite scale of x": (lambda: shift_named("scale-x:inf"), "factor of the inputs is inf"),
+    "a scale of y of NaN": (lambda: shift_named("scale-y:nan"), "scale of the labels in the shift scale-y:nan is nan"),
+    "a run on a singular Λ": (lambda: Run(d=2, spectrum="1,0"), "covariance Λ is singular"),
+    "a run with noise of NaN": (lambda: Run(noise=np.nan), "label noise s is nan"),
+    "a run with noise below 0": (lambda: Run(noise=-0.5), "label noise s is -0.5"),
+    "a run with N = 0": (lambda: Run(N=0), "training context length N is 0"),
 }
 
 

@@ -17,6 +17,22 @@ from glyptic.errors import FileError, MissingExtra
 COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255", "#666633"]
 
+
+
+def distinct(count: int) -> list[str]:
+    """So many colours, no two alike: the series, and from nine on equal steps along a colour map.
+
+    >>> len(set(distinct(3))), len(set(distinct(20)))
+    (3, 20)
+    """
+    if count <= len(SERIES):
+        return SERIES[:count]
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return [to_hex(colormaps["turbo"](0.05 + 0.9 * index / (count - 1))) for index in range(count)]
+
+
 _STYLE: Any = {
     "font.size": 11,
     "axes.titlesize": 12,

@@ -23,7 +23,7 @@ from glyptic.icl.experiments.tasks import Linear
 from glyptic.icl.experiments.training import Curriculum, Plan, answers, train
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.optimum import minimum_loss
-from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
+from glyptic.icl.theory.problem import Problem, ProblemError, non_negative, spectrum
 from glyptic.icl.theory.reduced import reduced_flow
 from glyptic.icl.theory.theorem import initial_blocks
 
@@ -55,6 +55,8 @@ class Run:
             raise ProblemError(f"no learner {self.learner!r}; there are {', '.join(LEARNERS)}.")
         if self.learner == "decoder" and self.noise <= 0:
             raise ProblemError("the decoder is measured against Bayes-optimal ridge: give the task noise > 0, say 0.5.")
+        non_negative("label noise s", self.noise)
+        _ = self.problem  # a singular Λ, N = 0 and the like are refused before anything is trained
 
     @property
     def problem(self) -> Problem:

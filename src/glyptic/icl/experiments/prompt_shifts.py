@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from glyptic.icl.experiments.prompts import ORDINARY, Array, PromptShift, gaussian_inputs
-from glyptic.icl.theory.problem import ProblemError
+from glyptic.icl.theory.problem import ProblemError, finite
 
 
 def _random_quadrant(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
@@ -69,6 +69,7 @@ def _overlapping_queries(rng: np.random.Generator, prompts: int, examples: int, 
 
 def scaled_inputs(factor: float) -> PromptShift:
     """x ~ N(0, factor²·I), examples and queries."""
+    finite("factor of the inputs", factor)
 
     def inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
         context, query = gaussian_inputs(rng, prompts, examples, d)
@@ -117,6 +118,7 @@ def shift_named(name: str) -> PromptShift:
     kind, _, number = name.partition(":")
     makers = {"scale-x": scaled_inputs, "scale-y": scaled_labels, "noise": noisy_labels}
     try:
-        return makers[kind](float(number))
+        make, value = makers[kind], float(number)
     except (KeyError, ValueError):
         raise ProblemError(f"no shift {name!r}; there are {', '.join(SHIFTS)}.") from None
+    return make(value)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from glyptic.icl.theory.problem import ProblemError
+from glyptic.icl.theory.problem import ProblemError, finite, non_negative
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]  # (prompts, points, d) -> (prompts, points): one function for each prompt
@@ -79,6 +79,10 @@ class PromptShift:
     inputs: Inputs = gaussian_inputs
     label_scale: float = 1.0
     extra_noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        finite(f"scale of the labels in the shift {self.name}", self.label_scale)
+        non_negative(f"noise of the shift {self.name}", self.extra_noise)
 
 
 def anisotropic(spectrum: Array) -> PromptShift:

@@ -104,11 +104,11 @@ _STYLES: dict[str, dict[str, Any]] = {
 def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
     """Risk against one axis: a colour for each combination of the others, a line if exact, points if measured."""
     others = [axis for axis in (*AXES, "spectrum") if axis != abscissa and len({row[axis] for row in rows}) > 1]
-    if abscissa == "N" and all(row["M"] == row["N"] for row in rows):
-        others.remove("M")
+    together = abscissa == "N" and all(row["M"] == row["N"] for row in rows)
+    if together:
+        others = [axis for axis in others if axis != "M"]
     groups = list(dict.fromkeys(tuple(row[axis] for axis in others) for row in rows))
-    for index, group in enumerate(groups):
-        colour = figures.SERIES[index % len(figures.SERIES)]
+    for group, colour in zip(groups, figures.distinct(len(groups)), strict=True):
         mine = [row for row in rows if tuple(row[axis] for axis in others) == group]
         label = ", ".join(f"{axis} = {value}" for axis, value in zip(others, group, strict=True))
         axes.plot([], [], color=colour, linewidth=4, label=label or None)
@@ -116,7 +116,7 @@ def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
             _draw_one(axes, [row for row in mine if row["learner"] == learner], abscissa, colour, style)
     for learner in dict.fromkeys(row["learner"] for row in rows):
         axes.plot([], [], color=figures.COLOURS["muted"], label=learner, **_STYLES[learner])
-    axes.set(xlabel=AXES[abscissa] + (" = M" if abscissa == "N" and "M" not in others else ""), ylabel=plots.RISK)
+    axes.set(xlabel=AXES[abscissa] + (" = M" if together else ""), ylabel=plots.RISK)
     plots.log_axis(axes, "y")
     values = sorted({row[abscissa] for row in rows})
     if min(values) > 0 and len(values) > 1:

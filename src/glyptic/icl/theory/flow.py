@@ -86,6 +86,13 @@ def full_flow(
     return solve(problem, velocity, jacobian, start.vector(), Blocks.from_vector, times, rtol, atol)
 
 
+def _sorted(name: str, times: ArrayLike) -> Array:
+    array = as_finite(name, times, (None,))
+    if len(array) == 0 or array[0] < 0 or np.any(np.diff(array) < 0):
+        raise ProblemError(f"the {name} have to begin at 0 or later and rise: sort them, and give at least one.")
+    return array
+
+
 def _horizon(problem: Problem, first: Array) -> float:
     """A time by which the flow has converged: escape from the small start, then the slowest exponential, to e^−60."""
     signal = np.linalg.eigvalsh(problem.covariance @ problem.prior @ problem.covariance)
@@ -104,7 +111,7 @@ def solve(
     rtol: float,
     atol: float,
 ) -> Trajectory:
-    wanted: Any = None if times is None else as_finite("times", times, (None,))
+    wanted: Any = None if times is None else _sorted("times", times)
     end = _horizon(problem, first) if wanted is None else float(wanted[-1])
     with tqdm(total=100, desc="gradient flow", unit="%", leave=False, delay=1.0) as bar:
 

@@ -156,6 +156,8 @@ def basins(problem: Problem, starts: int = 400, scale: float = 0.1, seed: int = 
     True
     """
     quartic, rng, n = Quartic.of(problem), np.random.default_rng(seed), (problem.d + 1) ** 2
+    if not (0 < scale < np.inf and 0.1 < horizon < np.inf):
+        raise ProblemError(f"flows from scale {scale} to time {horizon} show nothing: use finite numbers above 0 and 0.1.")
     first = scale * rng.standard_normal((positive_count("number of starts", starts), n))
     times = np.concatenate([[0.0], np.geomspace(0.1, horizon, 160)])
     batches = np.array_split(first, max(1, starts // 50))
@@ -175,6 +177,8 @@ def _flows(quartic: Quartic, first: Array, times: Array) -> Array:
         lambda _, state: -quartic.gradient(state.reshape(-1, n)).ravel(),
         (0.0, times[-1]), first.ravel(), method="LSODA", t_eval=times, rtol=1e-7, atol=1e-10, lband=n - 1, uband=n - 1,
     )  # fmt: skip
+    if not solution.success:
+        raise ProblemError(f"the flows were not solved up to t = {times[-1]:.3g} ({solution.message}): use a smaller scale.")
     return solution.y.T.reshape(len(times), -1, n)
 
 

@@ -112,7 +112,11 @@ def linear_attention(
     >>> round(float(linear_attention(E, W_pv, W_kq)[-1, -1]), 6)          # 0.4 · 3 · (1·1 + 2·2)/2
     3.0
     """
+    if not E.shape[-2:-1] == W_pv.shape[:1] == W_pv.shape[1:] == W_kq.shape[:1] == W_kq.shape[1:]:
+        raise ProblemError(f"E has shape {E.shape}, W^PV {W_pv.shape}, W^KQ {W_kq.shape}: their d + 1 have to agree.")
     rho = E.shape[-1] - 1 if rho is None else rho
+    if not 0 < rho < np.inf:
+        raise ProblemError(f"the layer divides by ρ = {rho}: show it at least one example, or give a positive ρ.")
     scores = np.swapaxes(E, -1, -2) @ W_kq @ E / rho
     values = W_pv @ E
     if not attend_query:

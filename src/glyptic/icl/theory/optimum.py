@@ -84,6 +84,8 @@ def excess(problem: Problem, blocks: Blocks) -> float:
     >>> excess(problem, optimal_blocks(problem)) < 1e-30
     True
     """
+    if blocks.d != problem.d:
+        raise ProblemError(f"the weights have dimension {blocks.d}, but the covariance Λ has {problem.d}.")
     if np.any(blocks.p1) or np.any(blocks.k):
         return loss(problem, blocks) - minimum_loss(problem)
     difference = blocks.p2 * blocks.K - optimal_map(problem)

@@ -114,7 +114,10 @@ def as_finite(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None 
     Traceback (most recent call last):
     glyptic.icl.theory.problem.ProblemError: w has a number that is not finite (nan at index [1]): replace it.
     """
-    array = np.array(value, dtype=np.float64)
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} is not an array of numbers: give numbers, in rows of equal length.") from None
     if shape is not None:
         fits = array.ndim == len(shape) and all(s is None or s == n for s, n in zip(shape, array.shape, strict=False))
         if not fits:
@@ -166,6 +169,12 @@ def positive_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not float(value).is_integer() or value < 1:
         raise ProblemError(f"the {name} is {value}: it has to be a whole number of at least 1.")
     return int(value)
+
+
+def finite(name: str, value: float) -> float:
+    if not np.isfinite(value):
+        raise ProblemError(f"the {name} is {value}: it has to be a finite number.")
+    return float(value)
 
 
 def non_negative(name: str, value: float) -> float:

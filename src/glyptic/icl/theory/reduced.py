@@ -34,6 +34,8 @@ def reduced_flow(
     >>> path.states.shape[1], bool(path.excess()[-1] < 1e-12)
     (5, True)
     """
+    if start.d != problem.d:
+        raise ProblemError(f"the start has dimension {start.d}, but the covariance Λ has {problem.d}.")
     if np.any(start.p1) or np.any(start.k):
         raise ProblemError("the reduced flow needs p1 = k = 0 at the start: use full_flow for any other.")
     system = _Diagonal.of(problem, start)

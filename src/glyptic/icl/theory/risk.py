@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from glyptic.icl.theory.optimum import optimal_map
-from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite, as_square, non_negative, positive_count
+from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite, as_square, non_negative, positive_count, require_definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,7 @@ def estimate_moments(x: ArrayLike, y: ArrayLike, covariance: ArrayLike | None = 
     if len(x) <= x.shape[1]:
         raise ProblemError(f"{len(x)} examples cannot estimate moments in dimension {x.shape[1]}: give more than d.")
     L = x.T @ x / len(x) if covariance is None else as_square("covariance Λ", covariance, x.shape[1])
+    require_definite("covariance Λ of x", L)
     xy = x * y[:, None]
     mean = xy.mean(axis=0)
     a = np.linalg.solve(L, mean)

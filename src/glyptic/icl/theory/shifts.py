@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from glyptic.icl.theory.problem import (
     Array,
     Problem,
-    ProblemError,
+    as_finite,
     as_square,
     non_negative,
     positive_count,
@@ -77,9 +77,7 @@ def shifted_risk(P: ArrayLike, shift: Shift, test_length: float) -> float:
     47.183673
     """
     L, Q, W = shift.context_covariance, shift.query_moment, shift.task_moment
-    P = np.asarray(P, dtype=np.float64)
-    if P.shape != L.shape:
-        raise ProblemError(f"the model's map P has shape {P.shape}, but the shift has dimension {len(L)}.")
+    P = as_finite("the model's map P", P, L.shape)
     M = test_length if test_length == np.inf else positive_count("test context length M", test_length)
     lack = P.T @ L - np.eye(len(L))
     sigma = (np.sum(L * W) + shift.noise_variance) * L + L @ W @ L
