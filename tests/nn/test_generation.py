@@ -194,6 +194,42 @@ def test_a_cache_taken_back_to_the_start_forgets_source_and_padding() -> None:
         cache.rewind(0)
 
 
+@torch.no_grad()
+def test_a_cache_taken_back_into_the_text_forgets_its_padding_there() -> None:
+    model = small()
+    cache, tokens = model.new_cache(2, 8), torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8]])
+    model(tokens, padding_mask=torch.tensor([[True] * 4, [True, True, False, False]]), cache=cache)
+    cache.rewind(2)
+    assert torch.allclose(model(tokens[:, 2:], cache=cache), model(tokens)[:, 2:], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["static", "fixed", "ring"])
+@torch.no_grad()
+def test_every_cache_goes_back_to_the_start_and_takes_another_source(kind: str) -> None:
+    model = small(kind="encoder_decoder", sliding_window=3)
+    cache, target = model.new_cache(2, None if kind == "ring" else 8, kind), torch.tensor([[1, 2], [3, 4]])
+    for source in ([[5, 6, 7]] * 2, [[8, 9, 1]] * 2):
+        memory = model.encode(torch.tensor(source))
+        expected = model.hidden(target, memory=memory)
+        assert torch.allclose(model.hidden(target, memory=memory, cache=cache), expected, atol=1e-6)
+        cache.rewind(0)
+    for length in (-1, 9):
+        with pytest.raises((InputError, ModelError), match=f"length={length}"):
+            cache.rewind(length)
+
+
+@pytest.mark.parametrize("kind", ["static", "fixed", "ring"])
+def test_a_session_is_reset_and_used_again(kind: str) -> None:
+    model = small(sliding_window=4)
+    session = nn.Session(model, 1, None if kind == "ring" else 16, cache=kind)
+    first = nn.generate(model, [[1, 2, 3]], max_new_tokens=9, session=session)
+    session.reset()
+    assert torch.equal(nn.generate(model, [[1, 2, 3]], max_new_tokens=9, session=session), first)
+    session.reset()
+    other = nn.generate(model, [[7, 7]], max_new_tokens=9, session=session)
+    assert torch.equal(other, nn.generate(model, [[7, 7]], max_new_tokens=9))
+
+
 def test_mistakes_are_named() -> None:
     model = small()
     with pytest.raises(InputError, match="pad prompts on the left"):

@@ -84,19 +84,63 @@ def test_parallel_equals_cached(positions: str, kind: str, place: str, norm: str
         assert worst(padded[row : row + 1, pad:], alone) < TOLERANCE, row
 
 
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
 @pytest.mark.parametrize("positions", POSITIONS)
 @torch.no_grad()
-def test_sliding_windows_in_every_cache(positions: str) -> None:
-    model = small.model(positions=positions, sliding_window=3, key_value_heads=1)
+def test_sliding_windows_in_every_cache(positions: str, kind: str) -> None:
+    model = small.model(kind=kind, positions=positions, sliding_window=3, key_value_heads=1)
     run, tokens = Runner(model, 3), small.tokens(3, LENGTH)
     real = torch.arange(LENGTH)[None, :] >= torch.tensor(PADDING)[:, None]
-    for mask, kind, split in itertools.product((None, real), ("static", "ring", "fixed"), SPLITS):
-        if kind == "fixed" and mask is not None:
+    for mask, cache, split in itertools.product((None, real), ("static", "ring", "fixed"), SPLITS):
+        if cache == "fixed" and mask is not None:
             continue
         parallel = run(tokens, padding_mask=mask)
-        assert worst(parallel, run.in_steps(tokens, split, kind, mask), mask) < TOLERANCE, (kind, split)
-    wide = small.model(positions=positions, key_value_heads=1)
-    assert worst(run(tokens)[:, 3:], Runner(wide, 3)(tokens)[:, 3:]) > 1e-3  # the window is not idle
+        assert worst(parallel, run.in_steps(tokens, split, cache, mask), mask) < TOLERANCE, (cache, split)
+    wide = small.model(kind=kind, positions=positions, key_value_heads=1)
+    if kind == "decoder":
+        assert worst(run(tokens)[:, 3:], Runner(wide, 3)(tokens)[:, 3:]) > 1e-3  # the window is not idle
+
+
+# Padding anywhere: after a right-padded prefill, between two chunks, and alone.
+SCATTERED = torch.tensor(
+    [
+        [1, 1, 0, 0, 1, 1, 1, 1, 1],  # right-padded chunk of 4, then steps
+        [1, 1, 1, 1, 1, 0, 0, 1, 1],
+        [0, 1, 0, 1, 1, 0, 0, 0, 1],
+    ]
+).bool()
+
+
+@pytest.mark.parametrize("window", [None, 3])
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder", "encoder"])
+@pytest.mark.parametrize("positions", POSITIONS)
+@torch.no_grad()
+def test_padding_anywhere_is_as_if_it_were_not_there(positions: str, kind: str, window: int | None) -> None:
+    """Distances and windows count real tokens: each row gives what it gives alone, in one pass and from every cache."""
+    model = small.model(kind=kind, positions=positions, sliding_window=window)
+    run, tokens = Runner(model, 3), small.tokens(3, LENGTH)
+    padded = run(tokens, padding_mask=SCATTERED)
+    assert not padded.isnan().any()
+    for row, real in enumerate(SCATTERED):
+        alone = run.rows(row)(tokens[row : row + 1, real])
+        assert worst(padded[row : row + 1, real], alone) < TOLERANCE, row
+    if kind == "encoder":
+        return
+    for cache, split in itertools.product(("static", "ring") if window else ("static",), SPLITS):
+        steps = run.in_steps(tokens, split, cache, SCATTERED)
+        assert worst(padded, steps, SCATTERED) < TOLERANCE, (cache, split)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@torch.no_grad()
+def test_a_right_padded_prefill_then_steps_without_a_mask(positions: str) -> None:
+    run, tokens = Runner(small.model(positions=positions), 2), small.tokens(2, 7)
+    real = torch.tensor([[True, True, True, True], [True, True, False, False]])
+    cache = run.model.new_cache(2, 7)
+    run(tokens[:, :4], padding_mask=real, cache=cache)
+    steps = torch.cat([run(tokens[:, t : t + 1], cache=cache) for t in (4, 5, 6)], dim=1)
+    assert worst(steps[:1], run(tokens[:1])[:, 4:]) < TOLERANCE
+    assert worst(steps[1:], run(tokens[1:, [0, 1, 4, 5, 6]])[:, 2:]) < TOLERANCE
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -133,19 +177,27 @@ def test_every_position_depends_on_the_past_only() -> None:
             assert gradient[0, : place + 1].abs().sum(-1).min() > 0
 
 
-def test_what_cannot_be_causal_is_refused() -> None:
+@pytest.mark.parametrize("place", ["pre", "post"])
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
+def test_what_cannot_be_causal_is_refused(kind: str, place: str) -> None:
     tokens = small.tokens(2, 5)
-    for kind in ("decoder", "encoder_decoder"):
-        with pytest.raises(ModelError, match="norm='instance'"):
-            small.config(kind=kind, norm="instance")
-    batch = small.model(norm="batch").train()
+    with pytest.raises(ModelError, match="norm='instance'"):
+        small.config(kind=kind, norm="instance", norm_place=place)
+    run = Runner(small.model(kind=kind, norm="batch", norm_place=place), 2)
+    run(tokens)
+    run.model.train()
     with pytest.raises(ModelError, match="norm='batch' in training"):
-        batch(tokens)
-    batch.eval()(tokens)
-    for norm in ("batch", "instance"):  # an encoder may: it sees everything anyway
-        small.model(kind="encoder", norm=norm).train()(tokens)
-    with pytest.raises(ModelError, match="pools over tokens"):
-        small.model(kind="encoder", norm="instance")(tokens, padding_mask=torch.ones(2, 5, dtype=torch.bool))
+        run(tokens)
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_an_encoder_may_pool_over_tokens_but_not_over_padding(place: str) -> None:
+    tokens, real = small.tokens(2, 5), torch.ones(2, 5, dtype=torch.bool)
+    for norm in ("batch", "instance"):
+        model = small.model(kind="encoder", norm=norm, norm_place=place).train()
+        model(tokens)
+        with pytest.raises(ModelError, match="pools over tokens"):
+            model(tokens, padding_mask=real)
 
 
 @torch.no_grad()

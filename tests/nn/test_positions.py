@@ -60,10 +60,10 @@ def test_alibi_slopes_equal_the_public_ones(heads: int) -> None:
 def test_alibi_attention_equals_the_public_one() -> None:
     """Bloom adds slope · j, we −slope · (i − j): a row's softmax does not see the difference."""
     config = small.config(positions="alibi", heads=6)
-    slots, scores = torch.arange(7), torch.randn(6, 7, 7, dtype=torch.float64)
+    positions, scores = torch.arange(7), torch.randn(6, 7, 7, dtype=torch.float64)
     future = ~torch.ones(7, 7, dtype=torch.bool).tril()
     theirs = build_alibi_tensor(torch.ones(1, 7), 6, torch.float64)  # [H, 1, S]
-    ours = Alibi(config)(slots, slots, torch.float64)
+    ours = Alibi(config)(positions[:, None] - positions[None, :], torch.float64)
     expected = (scores + theirs).masked_fill(future, -torch.inf).softmax(-1)
     assert ((scores + ours).masked_fill(future, -torch.inf).softmax(-1) - expected).abs().max() < 1e-7
     assert (ours.diagonal(dim1=1, dim2=2) == 0).all()
@@ -94,8 +94,9 @@ def heads_of(attention: SelfAttention, x: torch.Tensor) -> tuple[torch.Tensor, .
     return qkv.split([attention.heads] * 3)
 
 
+@pytest.mark.parametrize("causal", [True, False])
 @torch.no_grad()
-def test_shaw_against_a_naive_double_loop() -> None:
+def test_shaw_against_a_naive_double_loop(causal: bool) -> None:
     attention, x = layer("shaw"), torch.randn(8, 12, dtype=torch.float64)
     q, k, v = heads_of(attention, x)
     assert attention.shaw is not None
@@ -104,7 +105,7 @@ def test_shaw_against_a_naive_double_loop() -> None:
     for h in range(3):
         for i in range(8):
             scores = []
-            for j in range(i + 1):
+            for j in range(i + 1 if causal else 8):
                 row = max(-clip, min(clip, j - i)) + clip
                 scores.append(math.exp(float(q[h, i] @ (k[h, j] + a_k[row])) / 2))  # √K = 2
             for j, score in enumerate(scores):
@@ -112,13 +113,14 @@ def test_shaw_against_a_naive_double_loop() -> None:
                 outputs[i, h] += score / sum(scores) * (v[h, j] + a_v[row])
     expected = attention.out(outputs.flatten(1))
     slots = torch.arange(8)
-    context = Context(causal=True, distances=slots[:, None] - slots[None, :])
+    context = Context(causal=causal, distances=slots[:, None] - slots[None, :])
     assert (attention(x[None], context)[0] - expected).abs().max() < 1e-13
 
 
 @pytest.mark.parametrize("length", [3, 8])  # below K = 4 the projection is carried to the queries
+@pytest.mark.parametrize("causal", [True, False])
 @torch.no_grad()
-def test_transformer_xl_against_a_naive_double_loop(length: int) -> None:
+def test_transformer_xl_against_a_naive_double_loop(length: int, causal: bool) -> None:
     attention, x = layer("transformer_xl"), torch.randn(length, 12, dtype=torch.float64)
     q, k, v = heads_of(attention, x)
     relative = attention.relative
@@ -127,7 +129,7 @@ def test_transformer_xl_against_a_naive_double_loop(length: int) -> None:
     for h in range(3):
         for i in range(length):
             scores = []
-            for j in range(i + 1):
+            for j in range(i + 1 if causal else length):
                 r = torch.tensor(
                     [f((i - j) / 10000 ** (2 * (m // 2) / 12)) for m, f in zip(range(12), [math.sin, math.cos] * 6)],  # noqa: B905
                     dtype=torch.float64,
@@ -141,7 +143,7 @@ def test_transformer_xl_against_a_naive_double_loop(length: int) -> None:
     expected = attention.out(outputs.flatten(1))
     slots = torch.arange(length)
     context = Context(
-        causal=True,
+        causal=causal,
         distances=slots[:, None] - slots[None, :],
         sinusoids=sinusoids(torch.arange(1 - length, length), 12),
     )

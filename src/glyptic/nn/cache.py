@@ -15,18 +15,28 @@ import torch
 from torch import Tensor
 
 from glyptic.errors import InputError, ModelError
+from glyptic.nn import masks
 from glyptic.nn.config import ModelConfig
 
 
 class View(NamedTuple):
-    """What the layers will see when `update` has been called."""
+    """What the layers will see when `update` has been called. Positions count real tokens; −1 is padding or empty."""
 
-    start: int | Tensor  # slot of the first new token
-    key_slots: Tensor | None  # [S] slot of each key; None: 0 … start + T − 1, in order
-    keys_real: Tensor | None  # [B, S] False for padding; None: no padding anywhere
-    positions: Tensor | None  # [B, T] positions of new tokens in padded rows; None: their slots
+    positions: Tensor  # [T] of the new tokens; [B, T] once there is padding
+    keys: Tensor | None  # [S] or [B, S] positions of the keys; None: 0 … span − 1, in order
     span: int  # distances of visible keys are below this
-    alone: bool  # the only new token sees every key that `update` returns
+    end: int | None  # positions of new tokens are below this; None: a FixedCache checked it
+    alone: bool = False  # the only new token sees every key that `update` returns
+
+    @property
+    def padded(self) -> bool:
+        """Whether rows have positions of their own."""
+        return self.positions.dim() == 2
+
+    @property
+    def rows(self) -> Tensor:
+        """Rows of a table of positions: padding, whose result nobody reads, takes the first."""
+        return self.positions.clamp_min(0) if self.padded else self.positions
 
 
 class StaticCache:
@@ -62,11 +72,9 @@ class StaticCache:
         self.check_room(new)
         if real is None and self.real is None:
             alone = new == 1 and (self.window is None or end <= self.window)
-            return View(start, None, None, None, end, alone)
-        before = self._note_padding(start, new, real)
-        assert self.real is not None
-        positions = (self.real[:, start:end].long().cumsum(-1) - 1 + before[:, None]).clamp_min(0)
-        return View(start, None, self.real[:, :end], positions, end, False)
+            return View(torch.arange(start, end, device=self.keys[0].device), None, end, end, alone)
+        keys = masks.positions_of(self._note_padding(start, new, real)[:, :end])
+        return View(keys[:, start:], keys, end, end)
 
     def check_room(self, new: int) -> None:
         """Refuse what would be written past the end."""
@@ -77,13 +85,12 @@ class StaticCache:
             )
 
     def _note_padding(self, start: int, new: int, real: Tensor | None) -> Tensor:
-        """Remember which new tokens are real; returns how many real ones each row had before [B]."""
+        """Remember which new tokens are real (None: all); returns the whole record [B, capacity]."""
         if self.real is None:
             batch, device = self.keys[0].shape[0], self.keys[0].device
             self.real = torch.ones(batch, self.capacity, dtype=torch.bool, device=device)
-        if real is not None:
-            self.real[:, start : start + new] = real
-        return self.real[:, :start].sum(-1)
+        self.real[:, start : start + new] = True if real is None else real
+        return self.real
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Write [B, G, T, K] after the filled part; give everything filled so far."""
@@ -137,7 +144,7 @@ class FixedCache(StaticCache):
             raise ModelError("a FixedCache takes no padding_mask; use a StaticCache for padded prompts.")
         if not torch.compiler.is_compiling():  # a compiled step cannot look: CompiledSession does it before each
             self.check_room(new)
-        return View(self.length, self.slots, None, None, self.capacity, False)
+        return View(self.slots[:new] + self.length, self.slots, self.capacity, None)
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         index = self.slots[: k.shape[2]] + self.length
@@ -149,11 +156,13 @@ class FixedCache(StaticCache):
         self.length.add_(new)
 
     def rewind(self, length: int) -> None:
-        self.length.fill_(length)
+        filled = self.length
+        super().rewind(length)
+        self.length = filled.fill_(length)  # the same tensor: a compiled step holds it
 
 
 class RingCache(StaticCache):
-    """The last `sliding_window` tokens: token t lives in place t mod window."""
+    """The last `sliding_window` real tokens: the one at position p lives in place p mod window, padding nowhere."""
 
     def __init__(
         self,
@@ -165,59 +174,63 @@ class RingCache(StaticCache):
         if config.sliding_window is None:
             raise ModelError("sliding_window=None: a RingCache forgets, so the model needs a sliding_window.")
         super().__init__(config, batch, config.sliding_window, dtype, device)
-        self.slots = torch.full((self.capacity,), -1, device=device)  # slot held in each place; −1: empty
+        self.held = torch.full((self.capacity,), -1, device=device)  # position in each place; [B, capacity] if padded
         self.seen: Tensor | None = None  # [B] real tokens so far, once there is padding
+        self.writes: tuple[Tensor, Tensor, Tensor] = (self.held, self.held, self.held)  # row, place, new token
 
     def open(self, new: int, real: Tensor | None = None) -> View:
-        start = int(self.length)
-        fresh = torch.arange(start, start + new, device=self.slots.device)
-        if new == 1:
-            self.slots[start % self.capacity] = start
-            slots = self.slots[: start + 1]
-        else:
-            slots = torch.cat([self.slots, fresh])  # the chunk needs the old keys beside all of its own
-        keys_real = positions = None
-        if real is not None or self.real is not None:
-            keys_real, positions = self._open_padded(start, new, real)
-        if new > 1:
-            self.slots[fresh[-self.capacity :] % self.capacity] = fresh[-self.capacity :]
-        return View(start, slots, keys_real, positions, self.capacity + new, new == 1 and keys_real is None)
+        start, device = int(self.length), self.held.device
+        positions = torch.arange(start, start + new, device=device)
+        if real is not None or self.seen is not None:
+            positions = self._padded_positions(start, new, real)
+        before, newest = self.held, self._newest(positions)
+        fresh = positions.gather(-1, newest.clamp_min(0))
+        self.held = torch.where(newest < 0, before, fresh)
+        newest = newest.expand(self.keys[0].shape[0], -1)
+        row, place = (newest >= 0).nonzero(as_tuple=True)
+        self.writes = row, place, newest[row, place]
+        alone = new == 1 and positions.dim() == 1
+        keys = self.held[..., : start + 1] if new == 1 else torch.cat([before, positions], dim=-1)
+        return View(positions, keys, self.capacity + new, start + new, alone)
 
-    def _open_padded(self, start: int, new: int, real: Tensor | None) -> tuple[Tensor, Tensor]:
-        batch, device = self.keys[0].shape[0], self.slots.device
+    def _padded_positions(self, start: int, new: int, real: Tensor | None) -> Tensor:
+        """[B, T]; from the first padding on, each row counts its own real tokens."""
+        batch, device = self.keys[0].shape[0], self.held.device
+        if self.seen is None:
+            self.seen = torch.full((batch,), start, device=device)
+            self.held = self.held.expand(batch, -1)
         if real is None:
             real = torch.ones(batch, new, dtype=torch.bool, device=device)
-        if self.real is None or self.seen is None:
-            self.real = torch.ones(batch, self.capacity, dtype=torch.bool, device=device)
-            self.seen = torch.full((batch,), start, device=device)
-        positions = (real.long().cumsum(-1) - 1 + self.seen[:, None]).clamp_min(0)
+        positions = (masks.positions_of(real) + self.seen[:, None]).masked_fill(~real, -1)
         self.seen = self.seen + real.sum(-1)
-        before = self.real.clone()
-        places = torch.arange(start, start + new, device=device)[-self.capacity :] % self.capacity
-        self.real[:, places] = real[:, -self.capacity :]
-        keys_real = self.real[:, : start + 1] if new == 1 else torch.cat([before, real], dim=1)
-        return keys_real, positions
+        return positions
+
+    def _newest(self, positions: Tensor) -> Tensor:
+        """For each place, the last new token that belongs there, by its index among the new ones; −1: none."""
+        index = torch.arange(positions.shape[-1], device=positions.device).expand_as(positions)
+        place = torch.where(positions < 0, self.capacity, positions % self.capacity)  # padding: beyond the last place
+        newest = torch.full((*positions.shape[:-1], self.capacity + 1), -1, device=positions.device)
+        return newest.scatter_reduce(-1, place, index, "amax")[..., :-1]
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        start, new, keys, values = int(self.length), k.shape[2], self.keys[layer], self.values[layer]
-        if new == 1:
-            place = start % self.capacity
-            keys[:, :, place : place + 1] = k
-            values[:, :, place : place + 1] = v
-            return keys[:, :, : start + 1], values[:, :, : start + 1]
-        seen = torch.cat([keys, k], dim=2), torch.cat([values, v], dim=2)
-        places = torch.arange(start, start + new, device=k.device)[-self.capacity :] % self.capacity
-        keys[:, :, places] = k[:, :, -self.capacity :]
-        values[:, :, places] = v[:, :, -self.capacity :]
-        return seen
+        keys, values = self.keys[layer], self.values[layer]
+        # a chunk sees the old tokens beside its own; a single one only what the ring then holds
+        chunk = None if k.shape[2] == 1 else (torch.cat([keys, k], dim=2), torch.cat([values, v], dim=2))
+        row, place, token = self.writes
+        keys[row, :, place], values[row, :, place] = k[row, :, token], v[row, :, token]
+        filled = int(self.length) + 1
+        return chunk or (keys[:, :, :filled], values[:, :, :filled])
 
     def reorder(self, rows: Tensor) -> None:
         super().reorder(rows)
         if self.seen is not None:
-            self.seen = self.seen[rows]
+            self.seen, self.held = self.seen[rows], self.held[rows]
 
     def rewind(self, length: int) -> None:
-        raise ModelError(f"a RingCache has forgotten what it overwrote and cannot go back to length={length}.")
+        if length != 0:
+            raise ModelError(f"a RingCache has forgotten what it overwrote and cannot go back to length={length}.")
+        super().rewind(0)
+        self.seen, self.held = None, torch.full((self.capacity,), -1, device=self.held.device)
 
 
 Cache = StaticCache

@@ -3,8 +3,9 @@
 A boolean mask is True where a query may look. An additive mask is what 004 writes, softmax((QKᵀ + M)/√d): 0 where it
 may look and −∞ where it may not. (003's multiplicative M∘(QKᵀ) is not a mask: see `lecture.py`.)
 
-Slots are indices into the sequence as stored, padding included; they order tokens. Positions count real tokens only,
-so that a padded row computes what it would compute alone.
+Positions count real tokens only, so that a padded row computes what it would compute alone, wherever its padding is;
+padding itself, like an empty place of a ring, has position −1 and is never seen. Masks, windows and distances are all
+made from positions: [T] and [S] where nothing is padded, [B, T] and [B, S] where rows differ.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def causal(queries: int, keys: int | None = None, device: torch.device | None = 
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 
-def visible(query_slots: Tensor, key_slots: Tensor, *, causal: bool, window: int | None) -> Tensor:
-    """[T, S] mask from the slots of queries [T] and of keys [S]; slot −1 marks an empty place of a ring.
+def visible(queries: Tensor, keys: Tensor, *, causal: bool, window: int | None) -> Tensor:
+    """[..., T, S] mask from the positions of queries [..., T] and of keys [..., S]; position −1 is never seen.
 
     >>> visible(torch.arange(4), torch.arange(4), causal=True, window=2).int()
     tensor([[1, 0, 0, 0],
@@ -33,13 +34,19 @@ def visible(query_slots: Tensor, key_slots: Tensor, *, causal: bool, window: int
             [0, 1, 1, 0],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    ahead = key_slots[None, :] - query_slots[:, None]  # > 0: the future
-    mask = (key_slots >= 0)[None, :].expand_as(ahead)
-    if causal:
-        mask = mask & (ahead <= 0)
-    if window is not None:
-        mask = mask & (ahead > -window) & (ahead < window)
+    mask = (keys >= 0)[..., None, :]
+    if causal or window is not None:
+        behind = distances(queries, keys)
+        if causal:
+            mask = mask & (behind >= 0)
+        if window is not None:
+            mask = mask & (behind < window) & (behind > -window)
     return mask
+
+
+def distances(queries: Tensor, keys: Tensor) -> Tensor:
+    """How far each key lies behind each query, i − j: positions [..., T] and [..., S] → [..., T, S]; < 0: the future."""
+    return queries[..., :, None] - keys[..., None, :]
 
 
 def additive(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -56,14 +63,11 @@ def merge(mask: Tensor | None, bias: Tensor | None) -> Tensor | None:
     return bias.masked_fill(~mask, float("-inf"))
 
 
-def positions_of(real: Tensor, before: Tensor | int = 0) -> Tensor:
-    """[B, T] positions that count real tokens only, after `before` earlier ones [B].
+def positions_of(real: Tensor) -> Tensor:
+    """[B, T] positions that count real tokens only; −1 for padding.
 
-    >>> positions_of(torch.tensor([[False, True, True], [True, True, True]]))
-    tensor([[0, 0, 1],
-            [0, 1, 2]])
+    >>> positions_of(torch.tensor([[False, True, True], [True, False, True]]))
+    tensor([[-1,  0,  1],
+            [ 0, -1,  1]])
     """
-    count = real.long().cumsum(-1) - 1
-    if isinstance(before, Tensor):
-        before = before[:, None]
-    return (count + before).clamp_min(0)
+    return (real.long().cumsum(-1) - 1).masked_fill(~real, -1)

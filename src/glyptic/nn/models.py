@@ -68,8 +68,7 @@ class Model(nn.Module):
     ) -> Tensor:
         """Positions, then the stack."""
         view = stack.open_view(x, real, cache)
-        positions, end = stack.positions_and_end(x, view)
-        return stack(self.embedding(x, positions, end, types), view, cache, memory, packed)
+        return stack(self.embedding(x, view.rows, view.end, types), view, cache, memory, packed)
 
 
 class Decoder(Model):

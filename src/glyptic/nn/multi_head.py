@@ -29,7 +29,7 @@ class Context(NamedTuple):
     mask: Tensor | None = None  # broadcast to [B, H, T, S]; boolean, or additive if positions add a bias
     causal: bool = False  # a plain lower triangle, which needs no tensor
     rotation: Tensor | None = None  # rotary: complex [T, 1, R/2] or [B, T, 1, R/2]
-    distances: Tensor | None = None  # Shaw, Transformer-XL: i − j [T, S]
+    distances: Tensor | None = None  # Shaw, Transformer-XL: i − j, [T, S] or [B, 1, T, S]
     sinusoids: Tensor | None = None  # Transformer-XL: R of distances −(T−1) … span−1
     packing: Packing | None = None  # the residual holds real tokens only, [N, D]
 

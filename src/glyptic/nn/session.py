@@ -57,7 +57,6 @@ class Session:
     def reset(self) -> None:
         """Forget the text, keep the memory and the storage."""
         self.cache.rewind(0)
-        self.cache.real = None
 
 
 class CompiledSession(Session):

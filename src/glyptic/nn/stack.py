@@ -39,8 +39,8 @@ class Stack(nn.Module):
     ) -> Tensor:
         """x [B, T, D]; `view` says what the new tokens may see (from `open_view`)."""
         context = self.context(x, view)
-        if packed and view.keys_real is not None:
-            return self._forward_packed(x, context, Packing.of(view.keys_real))
+        if packed and view.padded:
+            return self._forward_packed(x, context, Packing.of(view.positions >= 0))
         for block in self.blocks:
             x = block(x, context, cache, memory)
         if cache is not None:
@@ -68,46 +68,34 @@ class Stack(nn.Module):
             if cache.keys[0].shape[0] != batch:
                 raise InputError(f"the cache was made for batch={cache.keys[0].shape[0]}, not for {batch} rows.")
             return cache.open(new, real)
-        positions = None if real is None else masks.positions_of(real)
-        return View(0, None, real, positions, new, False)
+        if real is None:
+            return View(torch.arange(new, device=x.device), None, new, new)
+        positions = masks.positions_of(real)
+        return View(positions, positions, new, new)
 
     def context(self, x: Tensor, view: View) -> Context:
         """Masks, biases and rotations for all layers."""
-        config, new, device = self.config, x.shape[1], x.device
-        rotation = self._rotation(x, view)
-        if view.alone and self.score_bias is None and config.positions not in RELATIVE:
+        config, positions = self.config, self.config.positions
+        rotation = None if self.rotary is None else self.rotary(view.rows, view.end, x.dtype)
+        if view.alone and self.score_bias is None and positions not in RELATIVE:
             return Context(rotation=rotation)
-        whole = view.key_slots is None and view.span == new and config.sliding_window is None
-        query_slots = torch.arange(new, device=device) + view.start
-        key_slots = torch.arange(view.span, device=device) if view.key_slots is None else view.key_slots
+        whole = view.keys is None and view.span == x.shape[1]
+        keys = torch.arange(view.span, device=x.device) if view.keys is None else view.keys
         mask: Tensor | None = None
-        if not whole or view.keys_real is not None:
-            mask = masks.visible(query_slots, key_slots, causal=self.causal, window=config.sliding_window)
-            if view.keys_real is not None:
-                mask = mask & view.keys_real[:, None, None, :]
+        if not whole or config.sliding_window is not None:
+            mask = masks.visible(view.positions, keys, causal=self.causal, window=config.sliding_window)
+            mask = mask[:, None] if view.padded else mask  # [B, 1, T, S], the same for all heads
+        causal = whole and mask is None and self.causal
+        if self.score_bias is None and positions not in RELATIVE:
+            return Context(mask, causal, rotation)
+        distances = masks.distances(view.positions, keys)
         if self.score_bias is not None:
-            mask = masks.merge(mask, self.score_bias(query_slots, key_slots, x.dtype))
-        distances = query_slots[:, None] - key_slots[None, :] if config.positions in RELATIVE else None
-        return Context(mask, whole and self.causal, rotation, distances, self._sinusoids(x, view))
-
-    def _rotation(self, x: Tensor, view: View) -> Tensor | None:
-        if self.rotary is None:
-            return None
-        positions, end = self.positions_and_end(x, view)
-        return self.rotary(positions, end, x.dtype)
+            return Context(masks.merge(mask, self.score_bias(distances, x.dtype)), causal)
+        distances = distances[:, None] if view.padded else distances
+        return Context(mask, causal, None, distances, self._sinusoids(x, view))
 
     def _sinusoids(self, x: Tensor, view: View) -> Tensor | None:
         if self.config.positions != "transformer_xl":
             return None
         distances = torch.arange(1 - x.shape[1], view.span, device=x.device)
         return sinusoids(distances, self.config.width).to(x.dtype)
-
-    @staticmethod
-    def positions_and_end(x: Tensor, view: View) -> tuple[Tensor, int | None]:
-        """Positions of the new tokens, [T] or [B, T], and a bound on them (None: a FixedCache checked it)."""
-        if isinstance(view.start, Tensor):
-            return torch.arange(x.shape[1], device=x.device) + view.start, None
-        end = view.start + x.shape[1]
-        if view.positions is not None:
-            return view.positions, end
-        return torch.arange(view.start, end, device=x.device), end

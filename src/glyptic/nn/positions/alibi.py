@@ -23,13 +23,12 @@ def slopes(heads: int) -> list[float]:
 
 
 class Alibi(nn.Module):
-    """[H, T, S] bias from slots; the same for every row of a batch, since it depends on distances only."""
+    """Distances [..., T, S] → a bias [..., H, T, S]."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         # not a buffer: `.to(bfloat16)` must not round it
         self.slopes = torch.tensor(slopes(config.heads), dtype=torch.float64, device="cpu")
 
-    def forward(self, query_slots: Tensor, key_slots: Tensor, dtype: torch.dtype) -> Tensor:
-        distances = (query_slots[:, None] - key_slots[None, :]).abs()  # [T, S]
-        return (-self.slopes.to(distances.device)[:, None, None] * distances).to(dtype)
+    def forward(self, distances: Tensor, dtype: torch.dtype) -> Tensor:
+        return (-self.slopes.to(distances.device)[:, None, None] * distances.abs()[..., None, :, :]).to(dtype)

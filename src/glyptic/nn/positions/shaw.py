@@ -25,7 +25,7 @@ class Shaw(nn.Module):
         self.values = nn.Parameter(torch.empty(2 * self.clip + 1, config.head_size))
 
     def index(self, distances: Tensor) -> Tensor:
-        """Row of the tables for each i − j [T, S]."""
+        """Row of the tables for each i − j, [T, S] or [B, 1, T, S]."""
         return (-distances).clamp(-self.clip, self.clip) + self.clip
 
     def bias(self, q: Tensor, distances: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from glyptic.nn.config import ModelConfig
 
 
 def bucket(ahead: Tensor, buckets: int, distance: int, bidirectional: bool) -> Tensor:
-    """Bucket of `ahead` = j − i, the key's slot less the query's.
+    """Bucket of `ahead` = j − i, the key's position less the query's.
 
     >>> bucket(torch.tensor([0, -1, -7, -8, -20, -200]), 16, 64, bidirectional=False)
     tensor([ 0,  1,  7,  8, 11, 15])
@@ -34,7 +34,7 @@ def bucket(ahead: Tensor, buckets: int, distance: int, bidirectional: bool) -> T
 
 
 class T5Bias(nn.Module):
-    """[H, T, S] bias from slots."""
+    """Distances [..., T, S] → a bias [..., H, T, S]."""
 
     def __init__(self, config: ModelConfig, bidirectional: bool) -> None:
         super().__init__()
@@ -45,7 +45,6 @@ class T5Bias(nn.Module):
         )
         self.table = nn.Embedding(config.relative_buckets, config.heads)
 
-    def forward(self, query_slots: Tensor, key_slots: Tensor, dtype: torch.dtype) -> Tensor:
-        ahead = key_slots[None, :] - query_slots[:, None]
-        index = bucket(ahead, self.buckets, self.distance, self.bidirectional)
-        return self.table(index).permute(2, 0, 1)
+    def forward(self, distances: Tensor, dtype: torch.dtype) -> Tensor:
+        index = bucket(-distances, self.buckets, self.distance, self.bidirectional)
+        return self.table(index).movedim(-1, -3)

@@ -26,7 +26,7 @@ class TransformerXL(nn.Module):
         self.v = nn.Parameter(torch.empty(heads, 1, size))
 
     def bias(self, q: Tensor, distances: Tensor, sinusoids: Tensor) -> Tensor:
-        """q [B, H, T, K], distances i − j [T, S], sinusoids [N, D] of distances −(T−1) … → [B, H, T, S]."""
+        """q [B, H, T, K], distances i − j, sinusoids [N, D] of distances −(T−1) … → [B, H, T, S]."""
         H, T, K = q.shape[1:]
         q = q + self.v
         if T < K:  # few queries: carry W_r over to them rather than to the N sinusoids
