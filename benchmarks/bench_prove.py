@@ -41,7 +41,7 @@ def unshared(claim: Claim, prefix: tuple[int, ...]) -> int:
         count = 2 ** (length - len(prefix))
         for first in range(0, count, width):
             visit = whole_visit(walk, numbered(prefix, length, 2, first, min(count, first + width)))
-            assert not judge(claim, *setting_of_visit(walk, visit))[1].any()
+            assert not judge(claim, setting_of_visit(walk, visit))[1].any()
             done += visit.tokens.shape[1]
     return done
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.prove.examples import broken, doubled, identity
+from tests.prove.examples import broken, doubled, identity, last_token
 
 from glyptic import prove
 from glyptic.errors import FormatError
@@ -23,6 +23,7 @@ from glyptic.prove import (
     block,
     defined,
     exp,
+    holds,
     inputs,
     logit,
     relu,
@@ -66,6 +67,40 @@ def test_claims_read_as_the_notes_write():
         (
             lambda: Claim(inputs(doubled(Fixed(3)), doubled(Fixed(4)), max_length=2), answer("a") == "NO"),
             "different formats",
+        ),
+        (
+            lambda: Claim(block(doubled(Fixed(3))), accepted(tomita(1))),
+            "about inputs; this claim is about values of x@0",
+        ),
+        (lambda: Claim(block(doubled(Fixed(3))), holds(len)), r"len\(input\) is about inputs"),
+        (lambda: Claim(block(doubled(Fixed(3))), token(0) == "1"), "token@0 is about inputs"),
+        (lambda: Claim(Values("x"), accepted(tomita(1))), "about inputs; this claim is about x, which has none"),
+        (lambda: Claim(Values("x"), token(0) == "1"), "token@0 is about inputs"),
+        (lambda: Claim(Values("x x"), x == 0), "named twice"),
+        (
+            lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), answer() != "YESS"),
+            "answer is never 'YESS'; it is one of NO, YES, TIE, UNDEFINED",
+        ),
+        (lambda: Claim(block(doubled(Fixed(3))), answer() != "YESS"), "answer is never 'YESS'"),
+        (
+            lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), answer() == "NO", requires=token(0) == "2"),
+            "token@0 is never '2'; it is one of 0, 1",
+        ),
+        (lambda: Claim(inputs(last_token(Fixed(2), 8), max_length=2, steps=2), answer(step=2) == "0"), "no such step"),
+        (
+            lambda: Claim(inputs(last_token(Fixed(2), 8), max_length=3, steps=lambda n: n), answer(step=1) == "0"),
+            "the shortest chain of thought has 1",
+        ),
+        (lambda: Claim(block(doubled(Fixed(3))), answer(step=1) == "NO"), "no such step"),
+        (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=2), "does not read its answer 'NO'"),
+        (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=0), "takes at least one"),
+        (
+            lambda: Claim(block(doubled(Fixed(3)), free=["x"], positions=20, from_positions=["y"]), after("y") == 0),
+            "has 16 positions, so the block's 20",
+        ),
+        (
+            lambda: Claim(block(doubled(Fixed(3)), identity(Fixed(3), ("x", "y")), last=1), after("y", of="a") == 0),
+            "layers 0 to 0 are asked for; the transformer has 0",
         ),
         (lambda: prove.language(identity(Fixed(3), ("A", "B")), tomita(1), 2), "never answers 'YES'"),
         (lambda: prove.check(Claim(Values("x"), x == x)), "format that is not said"),

@@ -1,14 +1,30 @@
 """Known answers: Tomita's languages, the notes' errata, claims that rounding alone makes false; and mutations of each."""
 
+import numpy as np
 import pytest
-from tests.prove.examples import averaging_majority, broken, identity
+from tests.prove.examples import averaging_majority, broken, identity, last_token
 
 from glyptic import prove
 from glyptic.carve import normalize
 from glyptic.carve.examples import by_name
+from glyptic.exact import FeedForward, Layer, Transformer
 from glyptic.exact.random import random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee
-from glyptic.prove import B, Claim, Proved, Refuted, Values, answer, before, block, logit, recogniser, tomita, variables
+from glyptic.prove import (
+    B,
+    Claim,
+    Proved,
+    Refuted,
+    Values,
+    answer,
+    before,
+    block,
+    inputs,
+    logit,
+    recogniser,
+    tomita,
+    variables,
+)
 
 QUIET = {"progress": False, "workers": 1}
 x, y, z = variables("x y z")
@@ -133,3 +149,18 @@ def test_equivalence_of_a_transformer_with_itself_under_other_options():
     assert prove.equivalent(T, T.with_options(answer="logits"), 8, **QUIET)
     assert prove.equivalent(T, T.with_options(attention="leftmost"), 8, **QUIET)
     assert not prove.equivalent(T, T.with_options(mask="strict"), 8, **QUIET)
+
+
+def test_every_step_of_a_chain_is_compared_where_lengths_take_different_steps():
+    """The last token repeated, and the same exchanged at positions 1 and 2: two wrongs make length 2 end as it should."""
+    F = Fixed(2)
+    exchange = FeedForward.of(F, [[1, 0, 1], [0, 1, 1]], [-1, -1], [[-1, 1], [1, -1], [0, 0]], [0, 0, 0])
+    rest = {"position_embedding": [[0, 0, int(i in (1, 2))] for i in range(3)], "layers": [Layer((), exchange)]}
+    twice = Transformer.of(F, "01", ("zero", "one", "flip"), np.eye(3)[:2], np.eye(3)[:2], "01", **rest)
+    once = last_token(F, 3)
+    subject = inputs(once, twice, max_length=2, steps=lambda n: n)
+    assert prove.check(Claim(subject, answer("a") == answer("b")), **QUIET)
+    verdict = prove.equivalent(once, twice, 2, steps=lambda n: n, **QUIET)
+    assert isinstance(verdict, Refuted)
+    assert verdict.counterexample.input == ("0", "0")
+    assert prove.equivalent(once, once, 2, steps=lambda n: n, **QUIET)

@@ -127,7 +127,10 @@ class Holds(Condition):
 
 @dataclass(frozen=True, eq=False)
 class Defined(Condition):
-    """The run meets no 0/0; with attention=True, none in attention (0/0 in the output's softmax is allowed)."""
+    """The run meets no 0/0; with attention=True, none in its layers (0/0 in the output's softmax is allowed).
+
+    Of a block it is about the layers that are run; whether the output's softmax is 0/0 is told by the answer UNDEFINED.
+    """
 
     of: str = ""
     attention: bool = False
@@ -135,6 +138,17 @@ class Defined(Condition):
     def __str__(self) -> str:
         what = "no 0/0 in attention" if self.attention else "no 0/0"
         return f"{what}{' of ' * bool(self.of)}{self.of}"
+
+
+@dataclass(frozen=True, eq=False)
+class SameChains(Condition):
+    """Two transformers give the same answers at every step of their chains of thought, however many there are."""
+
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"every step's answer({self.left}) = answer({self.right})"
 
 
 TRUE = Junction("and", ())

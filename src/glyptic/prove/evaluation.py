@@ -1,12 +1,16 @@
 """Evaluating an expression: over kernels or fractions here, over solver terms in `glyptic.prove.smt`, by the same walk.
 
 A `Setting` says what names stand for and how truth values combine; the arithmetic is any of `glyptic.numbers`.
+
+Not everything exists: a division by 0, the root of a negative number, a coordinate of a run that met 0/0. A comparison that reads
+such a thing is neither true nor false, and conditions combine as in Kleene's logic: a premise that is false makes an implication
+true whatever the conclusion reads. A precondition is met, and a claim holds, only where it comes out true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +20,23 @@ from glyptic.numbers.formats import Exact
 from glyptic.prove import expressions as e
 
 Array = Any
-Truth = Any
+Mask = Any  # two-valued: an array of bools, or a solver's condition
+
+
+@dataclass(frozen=True)
+class Partial:
+    """Numbers, and where they do not exist (there they are stand-ins, and mean nothing)."""
+
+    numbers: Array
+    missing: Mask
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Where a condition is true, and where it is false; it may be neither."""
+
+    true: Mask
+    false: Mask
 
 
 class Setting(Protocol):
@@ -24,62 +44,86 @@ class Setting(Protocol):
 
     arithmetic: Arithmetic
 
-    def read(self, node: e.Variable | e.Coordinate | e.Logit) -> Array:
+    def read(self, node: e.Variable | e.Coordinate | e.Logit) -> Partial:
         """The values that a name stands for."""
 
-    def divide(self, x: Array, y: Array) -> Array:
-        """[x / y]; where y is 0 the setting notes that the input is undefined."""
+    def replaced(self, x: Array, where: Mask, number: int) -> Array:
+        """x with a stand-in, where it must not be computed with; terms may stay as they are."""
 
-    def compare(self, how: str, x: Array, y: Array) -> Truth:
+    def compare(self, how: str, x: Array, y: Array) -> Mask:
         """x how y, how one of = ≠ < ≤ > ≥."""
 
-    def same_word(self, left: e.Word, right: e.Word) -> Truth:
+    def same_word(self, left: e.Word, right: e.Word) -> Mask:
         """Whether two words are the same."""
 
-    def both(self, parts: Sequence[Truth]) -> Truth:
+    def both(self, parts: Sequence[Mask]) -> Mask:
         """Conjunction; of none, true."""
 
-    def either(self, parts: Sequence[Truth]) -> Truth:
+    def either(self, parts: Sequence[Mask]) -> Mask:
         """Disjunction; of none, false."""
 
-    def negation(self, part: Truth) -> Truth:
+    def negation(self, part: Mask) -> Mask:
         """Not."""
 
-    def decide(self, node: e.Accepted | e.Holds | e.Defined) -> Truth:
-        """A condition on the input as a whole, or on the run's being defined."""
+    def decide(self, node: e.Accepted | e.Holds | e.Defined | e.SameChains) -> Mask:
+        """A condition on the input or the run as a whole."""
 
 
 def truth(node: e.Condition, setting: Setting) -> Truth:
-    """Where a condition holds."""
+    """Where a condition is true and where it is false."""
     match node:
         case e.Comparison(how, left, right):
-            return setting.compare(how, value(left, setting), value(right, setting))
-        case e.SameWord(left, right):
-            return setting.same_word(left, right)
+            x, y = value(left, setting), value(right, setting)
+            there = setting.negation(setting.either([x.missing, y.missing]))
+            met = setting.compare(how, x.numbers, y.numbers)
+            return Truth(setting.both([met, there]), setting.both([setting.negation(met), there]))
         case e.Junction("and", conditions):
-            return setting.both([truth(part, setting) for part in conditions])
+            parts = [truth(part, setting) for part in conditions]
+            return Truth(setting.both([part.true for part in parts]), setting.either([part.false for part in parts]))
         case e.Junction(_, conditions):
-            return setting.either([truth(part, setting) for part in conditions])
+            parts = [truth(part, setting) for part in conditions]
+            return Truth(setting.either([part.true for part in parts]), setting.both([part.false for part in parts]))
         case e.Negation(part):
-            return setting.negation(truth(part, setting))
+            inner = truth(part, setting)
+            return Truth(inner.false, inner.true)
         case e.Implication(premise, conclusion):
-            return setting.either([setting.negation(truth(premise, setting)), truth(conclusion, setting)])
-        case e.Accepted() | e.Holds() | e.Defined():
-            return setting.decide(node)
-    raise AssertionError(f"not a condition: {node}")
+            a, b = truth(premise, setting), truth(conclusion, setting)
+            return Truth(setting.either([a.false, b.true]), setting.both([a.true, b.false]))
+        case e.SameWord(left, right):
+            met = setting.same_word(left, right)
+        case e.Accepted() | e.Holds() | e.Defined() | e.SameChains():
+            met = setting.decide(node)
+        case _:
+            raise AssertionError(f"not a condition: {node}")
+    return Truth(met, setting.negation(met))
 
 
-def value(node: e.Value, setting: Setting) -> Array:
+def value(node: e.Value, setting: Setting) -> Partial:
     """The values of an expression, rounded at every operation."""
     match node:
         case e.Constant(number):
-            return constant(number, setting.arithmetic)
+            return Partial(constant(number, setting.arithmetic), setting.either([]))
         case e.Operation(name, arguments):
-            operands = [value(argument, setting) for argument in arguments]
-            return setting.divide(*operands) if name == "divide" else getattr(setting.arithmetic, name)(*operands)
+            return _operated(name, [value(argument, setting) for argument in arguments], setting)
         case e.Variable() | e.Coordinate() | e.Logit():
             return setting.read(node)
     raise AssertionError(f"not a value: {node}")
+
+
+_OUTSIDE = {
+    "divide": ("=", 1),
+    "root": ("<", 0),
+}  # how the last operand compares with 0 where there is no result; a stand-in
+
+
+def _operated(name: str, operands: list[Partial], setting: Setting) -> Partial:
+    numbers, missing = [x.numbers for x in operands], [x.missing for x in operands]
+    if name in _OUTSIDE:
+        how, stand_in = _OUTSIDE[name]
+        outside = setting.compare(how, numbers[-1], constant(0, setting.arithmetic))
+        numbers[-1] = setting.replaced(numbers[-1], outside, stand_in)
+        missing.append(outside)
+    return Partial(getattr(setting.arithmetic, name)(*numbers), setting.either(missing))
 
 
 def constant(number: Any, arithmetic: Arithmetic) -> Array:
@@ -105,6 +149,9 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "≥": np.greater_equal,
 }
 WORDS_BELOW = ("UNDEFINED", "TIE")  # answers −2 and −1 of the engines
+NumberedWords = tuple[
+    np.ndarray, tuple[str, ...]
+]  # numbers (batch,) from −2, and the names that these have from there on
 
 
 @dataclass
@@ -113,37 +160,32 @@ class Batch:
 
     arithmetic: Arithmetic
     size: int
-    read_value: Callable[[Any], Array]  # of a Variable, Coordinate or Logit
-    words: Mapping[Any, tuple[np.ndarray, tuple[str, ...]]] = field(default_factory=dict)  # numbers from −2; names
+    read_value: Callable[[Any], Partial]  # of a Variable, Coordinate or Logit
+    read_word: Callable[[Any], NumberedWords] | None = None  # of an Answer or a Token
     decide_input: Callable[[Any], np.ndarray] | None = None
-    undefined: np.ndarray = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.undefined = np.zeros(self.size, bool)
-
-    def read(self, node: Any) -> Array:
+    def read(self, node: Any) -> Partial:
         return self.read_value(node)
 
-    def divide(self, x: Array, y: Array) -> Array:
-        zero = np.asarray(y == 0, bool)
-        self.undefined |= zero
-        one = self.arithmetic.values(encode([1], self.arithmetic.format, nearest=True))
-        return self.arithmetic.divide(x, np.where(zero, one, y))
+    def replaced(self, x: Array, where: np.ndarray, number: int) -> Array:
+        stand_in = self.arithmetic.values(encode([number], self.arithmetic.format, nearest=True))
+        return np.where(where, stand_in, x)
 
     def compare(self, how: str, x: Array, y: Array) -> np.ndarray:
         return np.asarray(_COMPARE[how](x, y), bool)
 
     def same_word(self, left: e.Word, right: e.Word) -> np.ndarray:
-        (a, names_a), (b, names_b) = self._word(left), self._word(right)
+        (a, names_a), (b, names_b) = self.word(left), self.word(right)
         common = {name: number for number, name in enumerate(dict.fromkeys((*names_a, *names_b)))}
         tables = [np.array([common[name] for name in names]) for names in (names_a, names_b)]
         return tables[0][a + 2] == tables[1][b + 2]
 
-    def _word(self, node: e.Word) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Numbers (batch,), where −2 is the first of the names."""
+    def word(self, node: e.Word) -> NumberedWords:
+        """The word at each element."""
         if isinstance(node, e.Text):
             return np.array([-2]), (node.text,)
-        return self.words[word_key(node)]
+        assert self.read_word is not None
+        return self.read_word(node)
 
     def both(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         out = np.ones(self.size, bool)
@@ -163,8 +205,3 @@ class Batch:
     def decide(self, node: Any) -> np.ndarray:
         assert self.decide_input is not None
         return self.decide_input(node)
-
-
-def word_key(node: e.Word) -> tuple[Any, ...]:
-    """What tells words apart: nodes themselves do not compare."""
-    return ("answer", node.of, node.step) if isinstance(node, e.Answer) else ("token", node.position)  # type: ignore[attr-defined]

@@ -29,6 +29,7 @@ from glyptic.prove.conditions import (
     Junction,
     Negation,
     Node,
+    SameChains,
     SameWord,
 )
 from glyptic.prove.languages import Automaton
@@ -313,6 +314,7 @@ __all__ = [
     "Negation",
     "Node",
     "Operation",
+    "SameChains",
     "SameWord",
     "Text",
     "Token",

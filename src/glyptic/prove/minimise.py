@@ -17,13 +17,13 @@ from glyptic.prove.answers import Counterexample, Refuted
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.settings import free_names, judge, setting_of_codes, setting_of_visit, walk_of
 from glyptic.prove.enumeration.trie import whole_visit
-from glyptic.prove.evaluation import Batch, value
+from glyptic.prove.evaluation import Batch, Partial, value
 
 
 def fails(claim: Claim, codes: Sequence[int]) -> bool:
     """Whether a claim on values fails for these codes, decided in exact fractions."""
     column = np.array(codes, np.int64)[:, None]
-    return bool(judge(claim, *setting_of_codes(claim, column, "reference"))[1][0])
+    return bool(judge(claim, setting_of_codes(claim, column, "reference"))[1][0])
 
 
 def minimised(claim: Claim, codes: Sequence[int]) -> tuple[int, ...]:
@@ -73,9 +73,9 @@ def example_of_codes(claim: Claim, codes: Sequence[int]) -> Counterexample:
     column = np.array(codes, np.int64)[:, None]
     format = claim.subject.format
     assert format is not None
-    setting, undefined = setting_of_codes(claim, column, "reference")
+    setting = setting_of_codes(claim, column, "reference")
     numbers = [show_number(number, format) for number in decode(column[:, 0], format)]
-    observed = observations(claim, setting, format, undefined)
+    observed = observations(claim, setting, format)
     return Counterexample(values=dict(zip(free_names(claim), numbers, strict=True)), observed=observed)
 
 
@@ -83,35 +83,38 @@ def example_of_input(claim: Claim, tokens: Sequence[int]) -> Counterexample:
     """An input, run again from the start in exact fractions."""
     assert isinstance(claim.subject, Inputs)
     walk = walk_of(claim, "reference")
-    setting, undefined = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
+    setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
     words = tuple(claim.subject.vocabulary[token] for token in tokens)
-    return Counterexample(input=words, observed=observations(claim, setting, claim.subject.format, undefined))
+    return Counterexample(input=words, observed=observations(claim, setting, claim.subject.format))
 
 
 def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
     """Whether a claim on inputs fails for this one, decided in exact fractions, nothing shared."""
     walk = walk_of(claim, "reference")
-    setting, undefined = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
-    return bool(judge(claim, setting, undefined)[1][0])
+    setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
+    return bool(judge(claim, setting)[1][0])
 
 
-def observations(claim: Claim, setting: Batch, format: AnyFormat, undefined: np.ndarray | None) -> dict[str, str]:
+def observations(claim: Claim, setting: Batch, format: AnyFormat) -> dict[str, str]:
     """What each side of the claim's comparisons comes to, for the one element of a setting."""
     seen: dict[str, str] = {}
     for node in claim.ensures.parts():
         if isinstance(node, e.Comparison):
             for side in (node.left, node.right):
                 if not isinstance(side, e.Constant | e.Variable):
-                    number = np.atleast_1d(setting.arithmetic.codes(value(side, setting)))
-                    exact = number[0] if number.dtype == object else decode(number, format)[0]
-                    seen[str(side)] = show_number(exact, format)
+                    seen[str(side)] = _shown(value(side, setting), setting, format)
         elif isinstance(node, e.SameWord):
             for word in (node.left, node.right):
                 if not isinstance(word, e.Text):
-                    numbers, names = setting._word(word)
+                    numbers, names = setting.word(word)
                     seen[str(word)] = names[int(numbers[0]) + 2]
-        elif isinstance(node, e.Accepted | e.Holds | e.Defined):
+        elif isinstance(node, e.Accepted | e.Holds | e.Defined | e.SameChains):
             seen[str(node)] = str(bool(setting.decide(node)[0])).lower()
-    if undefined is not None and undefined[0]:
-        seen["the run"] = "undefined (0/0)"
     return seen
+
+
+def _shown(side: Partial, setting: Batch, format: AnyFormat) -> str:
+    if side.missing[0]:
+        return "undefined"
+    number = np.atleast_1d(setting.arithmetic.codes(side.numbers))
+    return show_number(number[0] if number.dtype == object else decode(number, format)[0], format)

@@ -30,7 +30,8 @@ _NODES = {
     for kind in (
         *(e.Variable, e.Coordinate, e.Logit, e.Constant, e.Operation),
         *(e.Answer, e.Token, e.Text),
-        *(e.Comparison, e.SameWord, e.Junction, e.Negation, e.Implication, e.Accepted, e.Holds, e.Defined),
+        *(e.Comparison, e.SameWord, e.SameChains, e.Junction, e.Negation, e.Implication),
+        *(e.Accepted, e.Holds, e.Defined),
     )
 }
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import State, forward
+from glyptic.exact.forward import Prepared, State, forward
 from glyptic.exact.running import UNDEFINED, Engine, decide, prepared_for
 from glyptic.numbers import AnyFormat, Arithmetic, Codes, Reference, encode
 from glyptic.numbers.hosts import refusal
 from glyptic.prove import expressions as e
 from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.enumeration.trie import Visit, Walk
-from glyptic.prove.evaluation import WORDS_BELOW, Batch, constant_in, truth
+from glyptic.prove.evaluation import WORDS_BELOW, Batch, NumberedWords, Partial, constant_in, truth
 
 
 def arithmetic_for(format: AnyFormat, engine: Engine = "auto") -> Arithmetic:
@@ -27,13 +26,10 @@ def arithmetic_for(format: AnyFormat, engine: Engine = "auto") -> Arithmetic:
     return Fast(format)  # type: ignore
 
 
-def judge(claim: Claim, setting: Batch, undefined: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def judge(claim: Claim, setting: Batch) -> tuple[np.ndarray, np.ndarray]:
     """Which elements meet the precondition, and which of those break the claim."""
-    satisfying = truth(claim.requires, setting) & ~setting.undefined  # a precondition that is 0/0 is not met
-    good = truth(claim.ensures, setting) & ~setting.undefined
-    if undefined is not None and not claim.speaks_of_undefined:
-        good &= ~undefined
-    return satisfying, satisfying & ~good
+    satisfying = truth(claim.requires, setting).true
+    return satisfying, satisfying & ~truth(claim.ensures, setting).true
 
 
 # Inputs ---------------------------------------------------------------------------------------------------------------
@@ -49,40 +45,54 @@ def walk_of(claim: Claim, engine: Engine = "auto") -> Walk:
         for name in subject.transformers
     }
     answers = any(
-        isinstance(node, e.Answer | e.Logit) or (isinstance(node, e.Defined) and not node.attention) for node in nodes
+        isinstance(node, e.Answer | e.Logit | e.SameChains) or (isinstance(node, e.Defined) and not node.attention)
+        for node in nodes
     )
     prepared = {name: prepared_for(t, engine) for name, t in subject.transformers.items()}
     return Walk(prepared, subject.min_length, subject.max_length, subject.steps, stages, answers)
 
 
-def setting_of_visit(walk: Walk, visit: Visit) -> tuple[Batch, np.ndarray]:
-    """The setting of a batch of inputs, and where 0/0 was met."""
-    size = visit.tokens.shape[1]
-    vocabulary = next(iter(walk.prepared.values())).transformer.vocabulary
-    undefined = np.zeros(size, bool)
-    for name, branch in visit.branches.items():
-        undefined |= branch.failed
-        if name in visit.chains:
-            undefined |= visit.chains[name][-1] == UNDEFINED
+def setting_of_visit(walk: Walk, visit: Visit) -> Batch:
+    """The setting of a batch of inputs."""
+    some = next(iter(walk.prepared.values()))
+    vocabulary = some.transformer.vocabulary
 
-    def read(node: Any) -> Any:
+    def read(node: Any) -> Partial:
         prepared = walk.prepared[node.of]
         if isinstance(node, e.Logit):
-            return prepared.arithmetic.values(visit.logits[node.of][:, prepared.transformer.answers.index(node.answer)])
-        return visit.branches[node.of].traced[node.stage][
-            prepared.transformer.coordinate(node.coordinate), node.position
-        ]
+            codes, missing = visit.logits[node.of]
+            return Partial(
+                prepared.arithmetic.values(codes[:, prepared.transformer.answers.index(node.answer)]), missing
+            )
+        branch, row = visit.branches[node.of], prepared.transformer.coordinate(node.coordinate)
+        return Partial(branch.traced[node.stage][row, node.position], branch.failed)
+
+    def word(node: Any) -> NumberedWords:
+        if isinstance(node, e.Token):
+            return visit.tokens[node.position], (*WORDS_BELOW, *vocabulary)
+        return visit.chains[node.of][node.step], (*WORDS_BELOW, *walk.prepared[node.of].transformer.answers)
 
     def decided(node: Any) -> np.ndarray:
         if isinstance(node, e.Accepted):
             return node.automaton.accepts_all(visit.tokens, vocabulary)
+        if isinstance(node, e.SameChains):
+            return _same_chains(walk, visit, node)
         if isinstance(node, e.Defined):
-            failed = visit.branches[node.of].failed
-            return ~failed if node.attention else visit.chains[node.of][-1] != UNDEFINED
+            return ~visit.branches[node.of].failed if node.attention else visit.chains[node.of][-1] != UNDEFINED
         return np.array([bool(node.predicate(text)) for text in texts(visit.tokens, vocabulary)], bool)
 
-    arithmetic = next(iter(walk.prepared.values())).arithmetic
-    return Batch(arithmetic, size, read, _Words(walk, visit, vocabulary), decided), undefined
+    return Batch(some.arithmetic, visit.tokens.shape[1], read, word, decided)
+
+
+def _same_chains(walk: Walk, visit: Visit, node: e.SameChains) -> np.ndarray:
+    """Answers are compared by name: two transformers may list them in different orders."""
+    names = [(*WORDS_BELOW, *walk.prepared[of].transformer.answers) for of in (node.left, node.right)]
+    common = {name: number for number, name in enumerate(dict.fromkeys((*names[0], *names[1])))}
+    left, right = (
+        np.array([common[name] for name in each])[visit.chains[of] + 2]
+        for each, of in zip(names, (node.left, node.right), strict=True)
+    )
+    return np.asarray((left == right).all(axis=0))
 
 
 def texts(tokens: np.ndarray, vocabulary: tuple[str, ...]) -> list[Any]:
@@ -90,25 +100,6 @@ def texts(tokens: np.ndarray, vocabulary: tuple[str, ...]) -> list[Any]:
     rows = np.array(vocabulary, object)[tokens.T]
     single = all(len(token) == 1 for token in vocabulary)
     return ["".join(row) if single else tuple(row) for row in rows]
-
-
-class _Words(Mapping[Any, tuple[np.ndarray, tuple[str, ...]]]):
-    """Answers and tokens by key, looked up when asked for."""
-
-    def __init__(self, walk: Walk, visit: Visit, vocabulary: tuple[str, ...]) -> None:
-        self.walk, self.visit, self.vocabulary = walk, visit, vocabulary
-
-    def __getitem__(self, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
-        if key[0] == "token":
-            return self.visit.tokens[key[1]], (*WORDS_BELOW, *self.vocabulary)
-        _, of, step = key
-        return self.visit.chains[of][step], (*WORDS_BELOW, *self.walk.prepared[of].transformer.answers)
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -123,48 +114,72 @@ def free_names(claim: Claim) -> tuple[str, ...]:
     return tuple(f"{name}@{position}" for name, position in subject.free)
 
 
-def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> tuple[Batch, np.ndarray | None]:
-    """The setting of a batch of free values, codes of shape (free, batch); and where 0/0 was met in a block."""
-    subject = claim.subject
+def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Batch:
+    """The setting of a batch of free values, codes of shape (free, batch)."""
+    subject, size = claim.subject, codes.shape[1]
     if isinstance(subject, Values):
         assert subject.format is not None
         arithmetic = arithmetic_for(subject.format, engine)
-        named = dict(zip(subject.names, arithmetic.values(codes), strict=True))
-        return Batch(arithmetic, codes.shape[1], lambda node: named[node.name]), None
+        nowhere = np.zeros(size, bool)
+        named = {name: Partial(x, nowhere) for name, x in zip(subject.names, arithmetic.values(codes), strict=True)}
+        return Batch(arithmetic, size, lambda node: named[node.name])
     assert isinstance(subject, Block)
-    return _setting_of_block(claim, subject, codes, engine)
+    runs = {name: _run_of_block(claim, subject, name, codes, engine) for name in subject.transformers}
 
-
-def _setting_of_block(claim: Claim, subject: Block, codes: Codes, engine: Engine) -> tuple[Batch, np.ndarray]:
-    size = codes.shape[1]
-    undefined = np.zeros(size, bool)
-    before, after, logits, words = {}, {}, {}, {}
-
-    def complain(_: Any, where: np.ndarray) -> None:
-        np.logical_or(undefined, where.any(axis=0), out=undefined)
-
-    reads_output = any(isinstance(n, e.Answer | e.Logit) for n in (*claim.requires.parts(), *claim.ensures.parts()))
-    for name, transformer in subject.transformers.items():
-        whole = prepared_for(transformer, engine)
-        last = len(transformer.layers) if subject.last is None else subject.last
-        norm = whole.final_norm if last == len(transformer.layers) else None
-        part = replace(whole, layers=whole.layers[subject.first : last], final_norm=norm)
-        before[name] = whole.arithmetic.values(residual_codes(subject, name, codes))
-        after[name], _ = forward(part, before[name], State(), lambda *_: None, complain)
-        if reads_output:
-            found = decide(whole, after[name][:, -1:], subject.positions - 1, lambda *_: None, complain)
-            logits[name] = found[0]
-            numbers = np.where(undefined, UNDEFINED, found[2])
-            words[("answer", name, -1)] = numbers, (*WORDS_BELOW, *transformer.answers)
-
-    def read(node: Any) -> Any:
-        transformer = subject.transformers[node.of]
+    def read(node: Any) -> Partial:
+        transformer, run = subject.transformers[node.of], runs[node.of]
         if isinstance(node, e.Logit):
-            return whole.arithmetic.values(logits[node.of][:, transformer.answers.index(node.answer)])
-        side = before if node.stage == "before" else after
-        return side[node.of][transformer.coordinate(node.coordinate), node.position]
+            return Partial(run.logits[transformer.answers.index(node.answer)], run.failed)
+        row = transformer.coordinate(node.coordinate)
+        if node.stage == "before":
+            return Partial(run.before[row, node.position], np.zeros(size, bool))
+        return Partial(run.after[row, node.position], run.failed)
 
-    return Batch(whole.arithmetic, size, read, words, lambda node: ~undefined), undefined
+    def word(node: Any) -> NumberedWords:
+        return runs[node.of].answers, (*WORDS_BELOW, *subject.transformers[node.of].answers)
+
+    some = next(iter(runs.values()))
+    return Batch(some.arithmetic, size, read, word, lambda node: ~runs[node.of].failed)  # decides Defined, nothing else
+
+
+@dataclass(frozen=True)
+class _BlockRun:
+    """One transformer's layers run on free values: residuals (d, positions, batch), and what is read off the last column."""
+
+    arithmetic: Arithmetic
+    before: Any
+    after: Any
+    failed: np.ndarray  # (batch,): 0/0 in attention or a norm
+    logits: Any  # (answers, batch)
+    answers: np.ndarray  # (batch,) of answer numbers, TIED or UNDEFINED
+
+
+def _run_of_block(claim: Claim, subject: Block, name: str, codes: Codes, engine: Engine) -> _BlockRun:
+    whole, size = prepared_for(subject.transformers[name], engine), codes.shape[1]
+    failed, undecided = np.zeros(size, bool), np.zeros(size, bool)
+
+    def noting(mask: np.ndarray) -> Any:
+        return lambda _, where: np.logical_or(mask, where.any(axis=0), out=mask)
+
+    before = whole.arithmetic.values(residual_codes(subject, name, codes))
+    after, _ = forward(part_of(subject, whole), before, State(), _ignore, noting(failed))
+    logits, answers = None, np.zeros(size, int)
+    if claim.reads_output:
+        found, _, answers = decide(whole, after[:, -1:], subject.positions - 1, _ignore, noting(undecided))
+        logits = whole.arithmetic.values(found.T)
+    answers = np.where(failed | undecided, UNDEFINED, answers)
+    return _BlockRun(whole.arithmetic, before, after, failed, logits, answers)
+
+
+def part_of(subject: Block, whole: Prepared) -> Prepared:
+    """The layers that a block is about, with the final norm if the last of them is the last of all."""
+    last = len(whole.layers) if subject.last is None else subject.last
+    norm = whole.final_norm if last == len(whole.layers) else None
+    return replace(whole, layers=whole.layers[subject.first : last], final_norm=norm)
+
+
+def _ignore(_: str, __: Any) -> None:
+    """Nothing is traced here."""
 
 
 def residual_codes(subject: Block, name: str, codes: Codes) -> Codes:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.forward import Prepared, State, embed, forward
-from glyptic.exact.running import UNDEFINED, decide, run_chunk
+from glyptic.exact.running import TIED, UNDEFINED, decide, run_chunk
 from glyptic.exact.transformer import Transformer
+from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes
 from glyptic.prove.enumeration.crowns import Crown, grow, levels_at_once
 
@@ -35,6 +36,9 @@ class Branch:
     traced: Mapping[str, Any]  # stage -> (d, length, batch), for the stages that the claim reads
 
 
+Logits = tuple[Codes, np.ndarray]  # (batch, answers) of the last step, and where there are none (batch,)
+
+
 @dataclass(frozen=True)
 class Visit:
     """A batch of inputs of one length, and what each transformer makes of them."""
@@ -42,7 +46,7 @@ class Visit:
     tokens: np.ndarray  # (length, batch) of token numbers
     branches: Mapping[str, Branch]
     chains: Mapping[str, np.ndarray]  # (steps, batch) of answer numbers, TIED or UNDEFINED
-    logits: Mapping[str, Codes]  # (batch, answers) of the last step
+    logits: Mapping[str, Logits]
 
 
 @dataclass(frozen=True)
@@ -177,18 +181,21 @@ def _extend(walk: Walk, name: str, branch: Branch, added: np.ndarray) -> Branch:
 
 def _visit(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch]) -> Visit:
     chains: dict[str, np.ndarray] = {}
-    logits: dict[str, Codes] = {}
+    logits: dict[str, Logits] = {}
     if walk.answers:
         for name, branch in branches.items():
             chains[name], logits[name] = _chain(walk, name, branch, walk.steps[len(tokens) - 1])
     return Visit(tokens, branches, chains, logits)
 
 
-def _chain(walk: Walk, name: str, branch: Branch, steps: int) -> tuple[np.ndarray, Codes]:
-    """The answers of `steps` steps of chain of thought from a branch, as `exact.running.run_chunk` gives them."""
+def _chain(walk: Walk, name: str, branch: Branch, steps: int) -> tuple[np.ndarray, Logits]:
+    """The answers of `steps` steps of chain of thought from a branch, as `exact.running.run_chunk` gives them.
+
+    A chain that has tied has no next token: it stays tied, and what its stand-in would go on to meet does not count.
+    """
     prepared = walk.prepared[name]
     answers: list[np.ndarray] = []
-    undefined = branch.failed
+    undefined, tied = branch.failed, np.zeros_like(branch.failed)
     for step in range(steps):
         zero = np.zeros_like(undefined)
 
@@ -196,14 +203,14 @@ def _chain(walk: Walk, name: str, branch: Branch, steps: int) -> tuple[np.ndarra
             np.logical_or(zero, where.any(axis=0), out=zero)
 
         logits, _, numbers = decide(prepared, branch.last, branch.state.length - 1, _ignore, complain)
-        undefined = undefined | zero | branch.failed
-        if step:  # a chain that has tied has no next token: it stays tied
-            numbers = np.where(answers[-1] == -1, -1, numbers)
-        answers.append(numbers)
+        missing = undefined | branch.failed | tied
+        undefined = undefined | (branch.failed | zero) & ~tied
+        answers.append(np.where(tied, TIED, numbers))
+        tied = answers[-1] == TIED
         if step + 1 < steps:
             as_token = answer_tokens(prepared.transformer)
             branch = _extend(walk, name, branch, as_token[np.maximum(numbers, 0)][None])
-    return np.where(undefined, UNDEFINED, np.stack(answers)), logits
+    return np.where(undefined, UNDEFINED, np.stack(answers)), (logits, missing)
 
 
 def _ignore(_: str, __: Any) -> None:
@@ -237,13 +244,19 @@ def numbered(prefix: tuple[int, ...], length: int, base: int, first: int, last: 
 
 def whole_visit(walk: Walk, tokens: np.ndarray) -> Visit:
     """A batch of inputs run from the start, nothing shared."""
+    length, batch = tokens.shape
+    steps = walk.steps[length - 1]
     branches, chains, logits = {}, {}, {}
     for name, prepared in walk.prepared.items():
-        stages = sorted(walk.stages.get(name, ()))
-        done = run_chunk(prepared, tokens, walk.steps[len(tokens) - 1], stages)
-        failed = np.zeros(tokens.shape[1], bool)
-        failed[[i for i, error in done.failures.items() if type(error).__name__ != "ZeroOutput"]] = True
-        traced = {stage: prepared.arithmetic.values(codes)[:, : len(tokens)] for stage, codes in done.trace.items()}
-        branches[name] = Branch(State(len(tokens)), None, failed, traced)
-        chains[name], logits[name] = done.chains.T, done.logits
+        done = run_chunk(prepared, tokens, steps, sorted(walk.stages.get(name, ())))
+        traced = {stage: prepared.arithmetic.values(codes)[:, :length] for stage, codes in done.trace.items()}
+        # With a full mask the trace is that of the last step, which later tokens had a part in.
+        last = length - 1 if prepared.transformer.options.mask != "full" else length + steps - 2
+        failed, missing = np.zeros(batch, bool), (done.chains[:, :-1] == TIED).any(axis=1)
+        for item, error in done.failures.items():
+            in_output = isinstance(error, ZeroOutput)
+            failed[item] = error.position <= last and not (in_output and error.position == last)
+            missing[item] = not (in_output and error.position == length + steps - 2)
+        branches[name] = Branch(State(length), None, failed, traced)
+        chains[name], logits[name] = done.chains.T, (done.logits, missing)
     return Visit(tokens, branches, chains, logits)

@@ -143,8 +143,7 @@ def _work_inputs(job: Job, unit: Unit, known: tuple[int, ...] | None) -> Tally |
 
     for visit in visits(walk, unit.prefix, deeper):
         late = job.deadline is not None and time.time() > job.deadline
-        setting, undefined = setting_of_visit(walk, visit)
-        satisfying, failing = judge(job.claim, setting, undefined)
+        satisfying, failing = judge(job.claim, setting_of_visit(walk, visit))
         example = None
         if failing.any():  # members of a visit are in the order of the vocabulary: the first is the smallest
             example = tuple(visit.tokens[:, failing.argmax()].tolist())
@@ -161,7 +160,7 @@ def _work_values(job: Job, unit: Unit) -> Tally | None:
         if job.deadline is not None and time.time() > job.deadline:
             return None
         codes = numbered_codes(job.claim, first, min(unit.last, first + _VALUES_AT_ONCE))
-        satisfying, failing = judge(job.claim, *setting_of_codes(job.claim, codes, job.engine))
+        satisfying, failing = judge(job.claim, setting_of_codes(job.claim, codes, job.engine))
         example = None
         if failing.any():
             candidates = codes[:, failing]

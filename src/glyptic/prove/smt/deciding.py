@@ -93,14 +93,18 @@ def _verdict(
         reason = "no solver: pip install 'glyptic[prove]' brings bitwuzla and z3" if missing else replies[-1].reason
         return Unknown(str(claim), METHOD, over, reason, said, seconds=spent)
     alone = () if len(agreed) > 1 else (f"one solver's word, {agreed[0].solver}: no second agreed",)
-    return Proved(str(claim), METHOD, over, solvers=said, assumptions=(*_trusted(claim, question), *alone), seconds=spent)
+    return Proved(
+        str(claim), METHOD, over, solvers=said, assumptions=(*_trusted(claim, question), *alone), seconds=spent
+    )
 
 
 def _trusted(claim: Claim, question: Question) -> tuple[str, ...]:
     """What a proof rests on besides the solvers."""
     trusted = ["the solvers' circuits compute what the reference arithmetic does (tests/prove/test_terms.py)"]
     if not isinstance(claim.subject, Values):
-        trusted.append("rounding is monotone and commutes with negation; with subnormals, differences tell apart (prove.facts)")
+        trusted.append(
+            "rounding is monotone and commutes with negation; with subnormals, differences tell apart (prove.facts)"
+        )
     if question.enclosed:
         trusted.append("exp is monotone and lies within the staircases computed for it")
     return tuple(trusted)
@@ -130,4 +134,3 @@ def _refute(
         smallest, least = codes, False
     spent = time.perf_counter() - start
     return refutation(claim, smallest, method=METHOD, solvers=said, seconds=spent, minimal=least)
-

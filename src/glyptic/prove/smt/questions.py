@@ -7,7 +7,8 @@ Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -18,8 +19,8 @@ from glyptic.exact.transformer import TIE, Transformer
 from glyptic.numbers import Format
 from glyptic.prove import expressions as e
 from glyptic.prove.claims import Block, Claim, Inputs, Values
-from glyptic.prove.enumeration.settings import free_names, residual_codes
-from glyptic.prove.evaluation import truth
+from glyptic.prove.enumeration.settings import free_names, part_of, residual_codes
+from glyptic.prove.evaluation import Partial, truth
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.attention_terms import Terms
 from glyptic.prove.smt.bits import FALSE, TRUE, Bits
@@ -31,7 +32,7 @@ Word = Mapping[str, Bits]  # each word with the condition under which it is the 
 
 @dataclass(frozen=True)
 class Question:
-    """The claim holds iff domain ∧ given ∧ ¬good has no solution; variables are the codes of `names`."""
+    """The claim holds iff domain ∧ given ∧ ¬good has no solution; `names` are the codes in the script."""
 
     names: tuple[str, ...]
     width: int
@@ -47,20 +48,16 @@ class Question:
 
 
 def pose(claim: Claim, format: Format) -> Question:
-    """The question that decides a claim on values or on a block."""
-    subject, names = claim.subject, free_names(claim)
+    """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says."""
+    subject, names = claim.subject, tuple(f"v{k}" for k in range(len(free_names(claim))))
     assert not isinstance(subject, Inputs)
     terms = PlainTerms(format) if isinstance(subject, Values) else Terms(format, _products(subject))
-    free = {name: terms.free(name) for name in names}
+    free = {name: terms.free(variable) for name, variable in zip(free_names(claim), names, strict=True)}
     if isinstance(subject, Values):
-        setting, undefined = TermSetting(terms, lambda node: free[node.name]), FALSE
+        setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
     else:
-        setting, undefined = _setting_of_block(claim, subject, terms, free)
-    requires = truth(claim.requires, setting)
-    given = bits.both(requires, bits.opposite(setting.undefined))
-    good = bits.both(truth(claim.ensures, setting), bits.opposite(setting.undefined))
-    if not claim.speaks_of_undefined:
-        good = bits.both(good, bits.opposite(undefined))
+        setting = _setting_of_block(claim, subject, terms, free)
+    given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
     return Question(names, terms.circuits.width, tuple(terms.domain), given, good, bool(terms.enclosed))
 
 
@@ -69,19 +66,16 @@ class TermSetting:
     """Names as terms and truth values as conditions; arrays are of shape (1,)."""
 
     arithmetic: Any  # Terms
-    read_value: Callable[[Any], Scalar]
+    read_value: Callable[[Any], tuple[Scalar, Bits]]  # with the condition under which it does not exist
     words: Mapping[str, Word] = field(default_factory=dict)  # the answer of each transformer
-    block_undefined: Bits = FALSE
-    undefined: Bits = FALSE  # a division by 0 in the claim itself
+    failed: Mapping[str, Bits] = field(default_factory=dict)  # the condition under which each meets 0/0
 
-    def read(self, node: e.Variable | e.Coordinate | e.Logit) -> np.ndarray:
-        return _array(self.read_value(node))
+    def read(self, node: e.Variable | e.Coordinate | e.Logit) -> Partial:
+        number, missing = self.read_value(node)
+        return Partial(_array(number), missing)
 
-    def divide(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        self.undefined = bits.either(self.undefined, self.arithmetic.equal(y[0], self.arithmetic.zero))
-        if isinstance(y[0], Number) or y[0] != 0:
-            return self.arithmetic.divide(x, y)
-        return _array(self.arithmetic.zero)
+    def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
+        return _array(Fraction(number)) if where is TRUE else x  # a term may mean nothing where it is not read
 
     def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Bits:
         a, b, terms = x[0], y[0], self.arithmetic
@@ -120,9 +114,9 @@ class TermSetting:
     def negation(self, part: Bits) -> Bits:
         return bits.opposite(part)
 
-    def decide(self, node: e.Accepted | e.Holds | e.Defined) -> Bits:
+    def decide(self, node: e.Accepted | e.Holds | e.Defined | e.SameChains) -> Bits:
         if isinstance(node, e.Defined):
-            return bits.opposite(self.block_undefined)
+            return bits.opposite(self.failed[node.of])
         raise Inexpressible(f"{node}: a solver is asked about values; inputs are enumerated.")
 
 
@@ -142,39 +136,48 @@ def _products(subject: Block) -> Any:
     return kinds.pop()
 
 
-def _setting_of_block(
-    claim: Claim, subject: Block, terms: Terms, free: Mapping[str, Number]
-) -> tuple[TermSetting, Bits]:
-    undefined: list[Bits] = []
-    before, after = {}, {}
-    logits: dict[str, list[Scalar]] = {}
-    shares: dict[str, list[Scalar]] = {}
-    reads_output = any(isinstance(n, e.Answer | e.Logit) for n in (*claim.requires.parts(), *claim.ensures.parts()))
+def _setting_of_block(claim: Claim, subject: Block, terms: Terms, free: Mapping[str, Number]) -> TermSetting:
+    runs = {name: _run_of_block(claim, subject, name, terms, free) for name in subject.transformers}
+
+    def read(node: Any) -> tuple[Scalar, Bits]:
+        transformer, run = subject.transformers[node.of], runs[node.of]
+        if isinstance(node, e.Logit):
+            return run.logits[transformer.answers.index(node.answer)], run.failed
+        row = transformer.coordinate(node.coordinate)
+        if node.stage == "before":
+            return run.before[row, node.position, 0], FALSE
+        return run.after[row, node.position, 0], run.failed
+
+    words = {name: run.answer for name, run in runs.items()}
+    return TermSetting(terms, read, words, {name: run.failed for name, run in runs.items()})
+
+
+@dataclass(frozen=True)
+class _BlockRun:
+    """One transformer's layers run on terms: residuals (d, positions, 1), and what is read off the last column."""
+
+    before: np.ndarray
+    after: np.ndarray
+    failed: Bits  # 0/0 in attention
+    logits: list[Scalar]
+    answer: Word
+
+
+def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> _BlockRun:
+    whole = prepare(subject.transformers[name], terms)
+    met: list[Bits] = []
 
     def complain(_: Any, where: np.ndarray) -> None:
-        undefined.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
+        met.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
 
-    for name, transformer in subject.transformers.items():
-        whole = prepare(transformer, terms)
-        last = len(transformer.layers) if subject.last is None else subject.last
-        norm = whole.final_norm if last == len(transformer.layers) else None
-        part = replace(whole, layers=whole.layers[subject.first : last], final_norm=norm)
-        before[name] = entering(subject, name, terms, free)
-        after[name], _ = forward(part, before[name], State(), lambda *_: None, complain)
-        if reads_output:
-            logits[name], shares[name] = _contest(whole, after[name][:, -1:], complain)
-
-    met = reduce(bits.either, undefined, FALSE)
-
-    def read(node: Any) -> Scalar:
-        transformer = subject.transformers[node.of]
-        if isinstance(node, e.Logit):
-            return logits[node.of][transformer.answers.index(node.answer)]
-        side = before if node.stage == "before" else after
-        return side[node.of][transformer.coordinate(node.coordinate), node.position, 0]
-
-    words = {name: answer(subject.transformers[name], terms, of, met) for name, of in shares.items()}
-    return TermSetting(terms, read, words, met), met
+    before = entering(subject, name, terms, free)
+    after, _ = forward(part_of(subject, whole), before, State(), lambda *_: None, complain)
+    failed = reduce(bits.either, met, FALSE)
+    if not claim.reads_output:
+        return _BlockRun(before, after, failed, [], {})
+    logits, contest, undecided = _contest(whole, after[:, -1:])
+    said = answer(whole.transformer, terms, contest, bits.either(failed, undecided))
+    return _BlockRun(before, after, failed, logits, said)
 
 
 def entering(subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> np.ndarray:
@@ -187,16 +190,15 @@ def entering(subject: Block, name: str, terms: Terms, free: Mapping[str, Number]
     return out
 
 
-def _contest(prepared: Prepared, last: np.ndarray, complain: Any) -> tuple[list[Scalar], list[Scalar]]:
-    """The logits, and what the answer is the largest of: their softmax, or they themselves."""
+def _contest(prepared: Prepared, last: np.ndarray) -> tuple[list[Scalar], list[Scalar], Bits]:
+    """The logits; what the answer is the largest of, their softmax or they themselves; and when that is 0/0."""
     terms, options = prepared.arithmetic, prepared.transformer.options
     logits = list(terms.linear(prepared.output, last)[:, 0, 0])
     if options.answer == "logits":
-        return logits, logits
+        return logits, logits, FALSE
     kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
     shares, zero = terms.distribute(logits, kind)  # type: ignore[attr-defined]
-    complain(None, np.array([[zero]], dtype=object))
-    return logits, shares
+    return logits, shares, zero
 
 
 def answer(transformer: Transformer, terms: Terms, contest: list[Scalar], undefined: Bits) -> Word:
