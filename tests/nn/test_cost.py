@@ -112,6 +112,17 @@ def test_cache_is_what_the_cache_holds() -> None:
     assert cost(config, batch=3, length=17).cache == held
 
 
+@torch.no_grad()
+def test_an_encoder_decoder_s_cache_holds_its_memory_too() -> None:
+    config = CONFIGS["t5"]
+    model = nn.build(config, seed=0).eval()
+    cache, memory = model.new_cache(batch=3, capacity=17), model.encode(torch.randint(50, (3, 11)))
+    model.hidden(torch.randint(50, (3, 2)), memory=memory, cache=cache)
+    crossed = [tensor for pair in cache.cross.values() for tensor in pair]
+    held = sum(tensor.numel() for tensor in (*cache.keys, *cache.values, *crossed))
+    assert cost(config, batch=3, length=17, source_length=11).cache == held
+
+
 def test_crossover_is_where_attention_equals_the_feed_forward() -> None:
     config = nn.ModelConfig(kind="decoder", **SMALL)
     at = cost(config, length=int(cost(config).crossover))

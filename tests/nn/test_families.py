@@ -13,6 +13,7 @@ from tests.nn import oracles
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 DTYPES = [torch.float32, torch.float64]
+YARN: dict[str, Any] = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 16}
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *[(name, {}) for name in oracles.FAMILIES],
     ("gpt2", {"n_inner": 13, "activation_function": "relu", "tie_word_embeddings": False}),
@@ -34,18 +35,11 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
             }
         },
     ),
-    (
-        "llama",
-        {
-            "head_dim": 16,
-            "rope_parameters": {
-                "rope_type": "yarn",
-                "rope_theta": 100.0,
-                "factor": 4.0,
-                "original_max_position_embeddings": 16,
-            },
-        },
-    ),
+    ("llama", {"head_dim": 16, "rope_parameters": YARN}),
+    ("llama", {"head_dim": 16, "rope_parameters": YARN | {"attention_factor": 0.7, "truncate": False}}),
+    ("llama", {"head_dim": 16, "rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.9, "beta_fast": 4.0}}),
+    ("llama", {"head_dim": 16, "rope_parameters": YARN | {"factor": None, "mscale": 0.7}}),
+    ("llama", {"head_dim": 16, "rope_parameters": YARN | {"original_max_position_embeddings": 4}}),
     ("gpt_neox", {"use_parallel_residual": False}),
     ("t5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "initializer_factor": 0.2}),
     ("marian", {"activation_function": "relu", "scale_embedding": False}),

@@ -116,9 +116,11 @@ def test_beam_search(name: str, beams: int, penalty: float, tmp_path: Path) -> N
         ),
     ],
 )
-def test_filters_equal_the_public_warpers(sampling: nn.Sampling, warpers: list[Any]) -> None:
-    logits = 3 * torch.randn(50, 41, generator=torch.Generator().manual_seed(0))
-    expected = transformers.TemperatureLogitsWarper(0.7)(None, logits)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+def test_filters_equal_the_public_warpers(sampling: nn.Sampling, warpers: list[Any], dtype: torch.dtype) -> None:
+    """The public `generate` takes logits to float32 before it filters, and so do we."""
+    logits = (3 * torch.randn(500, 41, generator=torch.Generator().manual_seed(0))).to(dtype)
+    expected = transformers.TemperatureLogitsWarper(0.7)(None, logits.float())
     for warper in warpers:
         expected = warper(None, expected)
     assert torch.equal(filtered(logits, sampling), expected)
@@ -240,6 +242,9 @@ def test_mistakes_are_named() -> None:
         nn.generate(model, [[1], []], max_new_tokens=1)
     with pytest.raises(ModelError, match=r"top_p=1\.5"):
         nn.Sampling(1.0, top_p=1.5)
+    for more in ({"head": "none"}, {"head": "class", "classes": 3}):
+        with pytest.raises(ModelError, match=f"head='{more['head']}' gives no logits over tokens"):
+            nn.generate(small(**more), [[1]], max_new_tokens=1)
     with pytest.raises(ModelError, match=r"model\.eval\(\)"):
         nn.generate(small().train(), [[1]], max_new_tokens=1)
     with pytest.raises(InputError, match="context=32"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -41,10 +43,88 @@ TRANSFORMER_LENS = [
 ]
 
 
+# HookedEncoderDecoder's, of a T5 decoder block; likewise less options and the inside of norms.
+TRANSFORMER_LENS_CROSS = [
+    *["hook_resid_pre", "ln1.hook_normalized", "attn.hook_pattern", "hook_attn_out", "hook_resid_mid"],
+    *["ln2.hook_normalized", "cross_attn.hook_q", "cross_attn.hook_k", "cross_attn.hook_pattern", "cross_attn.hook_z"],
+    *["hook_cross_attn_out", "hook_resid_mid_cross", "ln3.hook_normalized", "mlp.hook_pre", "mlp.hook_post"],
+    *["hook_mlp_out", "hook_resid_post"],
+]
+
+
 def test_the_names_are_transformer_lens_s() -> None:
     assert set(TRANSFORMER_LENS) <= set(nn.hook_names(small.model()))
-    both = nn.hook_names(small.model(kind="encoder_decoder"))
-    assert {"encoder.0.attn.hook_q", "decoder.1.cross_attn.hook_pattern", "decoder.0.hook_cross_attn_out"} <= set(both)
+    both = set(nn.hook_names(small.model(kind="encoder_decoder")))
+    assert {f"decoder.{layer}.{name}" for layer in (0, 1) for name in TRANSFORMER_LENS_CROSS} <= both
+    assert {"encoder.0.attn.hook_q", "encoder.0.ln2.hook_normalized", "hook_embed"} <= both
+    assert {"encoder_final_ln.hook_normalized", "decoder_final_ln.hook_normalized"} <= both
+    assert "encoder.0.ln3.hook_normalized" not in both
+    assert "blocks.0.attn.hook_rot_q" in nn.hook_names(small.model(positions="rotary"))
+
+
+IMAGES = {"kind": "vit", "image_size": 8, "patch_size": 4, "head": "class", "classes": 3}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "decoder", "positions": "rotary", "parallel": True},
+        {"kind": "decoder", "norm_place": "post", "feed_forward": "swiglu", "positions": "alibi"},
+        {"kind": "encoder", "norm": "none"},
+        {"kind": "encoder_decoder", "positions": "t5"},
+        {"kind": "encoder_decoder", "norm_place": "post", "positions": "sinusoidal"},
+        IMAGES,
+    ],
+    ids=str,
+)
+def test_every_place_that_is_listed_fires_and_can_be_replaced(fields: dict[str, Any]) -> None:
+    model = small.model(backend="reference", **fields)
+    inputs = {"vit": [torch.randn(2, 3, 8, 8).double()], "encoder_decoder": [small.tokens(2, 5), TOKENS]}
+    inputs = inputs.get(model.config.kind, [TOKENS])
+    found = nn.record(model, *inputs, names="*")
+    assert list(found.activations) == nn.hook_names(model)
+    assert torch.equal(found.output, model(*inputs))
+    for name, value in found.activations.items():
+        noise = torch.randn(value.shape, dtype=torch.float64)
+        with nn.edited(model, {name: lambda x, noise=noise: x + noise}):
+            assert not torch.equal(model(*inputs), found.output), name
+
+
+def test_recorded_parts_of_an_encoder_decoder_add_up() -> None:
+    model = small.model(kind="encoder_decoder", backend="reference", positions="t5")
+    found = nn.record(model, small.tokens(2, 5), TOKENS, names="*").activations
+    block, at = model.decoder.blocks[1], "decoder.1"
+    middle, crossed = found[f"{at}.hook_resid_mid"], found[f"{at}.hook_resid_mid_cross"]
+    assert torch.equal(found[f"{at}.ln2.hook_normalized"], block.ln_cross(middle))
+    assert torch.equal(crossed, middle + found[f"{at}.hook_cross_attn_out"])
+    assert torch.equal(found[f"{at}.ln3.hook_normalized"], block.ln2(crossed))
+    assert tuple(found[f"{at}.cross_attn.hook_pattern"].shape) == (2, 3, 6, 5)
+    assert tuple(found["hook_embed"].shape) == (2, 5, 12)
+    assert tuple(found["decoder.hook_embed"].shape) == (2, 6, 12)
+    keys = torch.einsum("bthk,bshk->bhts", found[f"{at}.cross_attn.hook_q"], found[f"{at}.cross_attn.hook_k"]) / 2
+    assert (found[f"{at}.cross_attn.hook_attn_scores"] - keys).abs().max() < 1e-13
+
+
+def test_recorded_parts_of_post_norm_and_parallel_blocks_add_up() -> None:
+    post = small.model(norm_place="post")
+    found = nn.record(post, TOKENS, names="blocks.0.hook_*").activations
+    block = post.stack.blocks[0]
+    middle = block.ln1(found["blocks.0.hook_resid_pre"] + found["blocks.0.hook_attn_out"])
+    assert torch.equal(found["blocks.0.hook_resid_mid"], middle)
+    assert torch.equal(found["blocks.0.hook_resid_post"], block.ln2(middle + found["blocks.0.hook_mlp_out"]))
+    parallel = small.model(positions="rotary", parallel=True)
+    found = nn.record(parallel, TOKENS, names="blocks.0.hook_*").activations
+    before, attended = found["blocks.0.hook_resid_pre"], found["blocks.0.hook_attn_out"]
+    assert torch.equal(found["blocks.0.hook_resid_post"], before + attended + found["blocks.0.hook_mlp_out"])
+
+
+def test_rotated_queries_are_what_scores_are_made_of() -> None:
+    model = small.model(positions="rotary", backend="reference", layers=1)
+    found = nn.record(model, TOKENS, names="blocks.0.attn.*").activations
+    q, k = found["blocks.0.attn.hook_rot_q"], found["blocks.0.attn.hook_rot_k"]
+    scores, seen = torch.einsum("bthk,bshk->bhts", q, k) / 2, torch.ones(6, 6, dtype=torch.bool).tril()
+    assert (scores - found["blocks.0.attn.hook_attn_scores"])[..., seen].abs().max() < 1e-13
+    assert (found["blocks.0.attn.hook_q"] - q)[:, 1:].abs().max() > 0.01
 
 
 def test_activations_are_what_the_model_computes() -> None:
@@ -111,6 +191,35 @@ def test_ablating_a_head_removes_its_term() -> None:
     assert (averaged - whole).abs().max() > 1e-3
 
 
+@pytest.mark.parametrize("place", ["hook_pattern", "hook_attn_scores"])
+def test_heads_and_tokens_of_maps_are_their_own_axes(place: str) -> None:
+    """[B, H, T, S]: heads are axis 1 and queries axis 2, unlike in q, k, v and z."""
+    model, name = small.model(layers=1, backend="reference"), f"blocks.0.attn.{place}"
+    before = nn.record(model, TOKENS, names=name).activations[name]
+    without = nn.record(model, TOKENS, names=name, edits={name: nn.ablate(heads=[1])}).activations[name]
+    assert (without[:, 1] == 0).all()
+    assert torch.equal(without[:, [0, 2]], before[:, [0, 2]])
+    source = torch.rand_like(before)
+    mixed = nn.record(model, TOKENS, names=name, edits={name: nn.patch(source, tokens=[4], heads=[2])}).activations[name]
+    assert torch.equal(mixed[:, 2, 4], source[:, 2, 4])
+    changed = mixed != before
+    changed[:, 2, 4] = False
+    assert not changed.any()
+
+
+def test_patching_some_heads_of_z_at_some_tokens() -> None:
+    model, name = small.model(layers=1), "blocks.0.attn.hook_z"
+    before = nn.record(model, TOKENS, names=name).activations[name]
+    source = torch.rand_like(before)
+    edits = {name: nn.patch(source, tokens=[1, 5], heads=[0, 2])}
+    mixed = nn.record(model, TOKENS, names=name, edits=edits).activations[name]
+    expected = before.clone()
+    for token in (1, 5):
+        for head in (0, 2):
+            expected[:, token, head] = source[:, token, head]
+    assert torch.equal(mixed, expected)
+
+
 def test_patching_the_whole_residual_moves_the_output() -> None:
     """Putting run B's residual into run A gives B's output; at one token, B's output there in the last layer."""
     model, other = small.model(), small.tokens(2, 6, seed=9)
@@ -161,7 +270,26 @@ def test_mistakes_are_named() -> None:
     ):
         model(TOKENS)
     with (
-        pytest.raises(InputError, match="the patch has shape"),
+        pytest.raises(InputError, match=r"'hook_embed' has shape \(2, 6, 12\) and what replaces it \(1,\)"),
         nn.edited(model, {"hook_embed": nn.patch(torch.zeros(1))}),
     ):
         model(TOKENS)
+    with (
+        pytest.raises(InputError, match=r"heads=\[0\] cannot be chosen in 'hook_embed'"),
+        nn.edited(model, {"hook_embed": nn.ablate(heads=[0])}),
+    ):
+        pass
+    with (
+        pytest.raises(InputError, match=r"tokens=\[6\] are not all in 0 … 5"),
+        nn.edited(model, {"hook_embed": nn.patch(torch.zeros(2, 6, 12), tokens=[6])}),
+    ):
+        model(TOKENS)
+
+
+def test_what_a_pass_does_not_compute_is_not_dropped_in_silence() -> None:
+    model = small.model(kind="encoder_decoder", backend="reference")
+    memory, cache = model.encode(small.tokens(2, 5)), model.new_cache(2, 6)
+    model.forward = model.hidden  # the decoder's part of a pass
+    nn.record(model, TOKENS[:, :5], names="decoder.*.hook_k", memory=memory, cache=cache)
+    with pytest.raises(InputError, match=r"'decoder.0.cross_attn.hook_k' was not computed in this pass"):
+        nn.record(model, TOKENS[:, 5:], names="decoder.*.hook_k", memory=memory, cache=cache)

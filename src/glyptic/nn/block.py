@@ -20,7 +20,7 @@ from glyptic.nn.norms import make_norm
 
 
 class Block(nn.Module):
-    """[B, T, D] → [B, T, D]. The names of parts are TransformerLens's."""
+    """[B, T, D] → [B, T, D]. The names of hooks are TransformerLens's."""
 
     def __init__(self, config: ModelConfig, layer: int, causal: bool, cross: bool) -> None:
         super().__init__()
@@ -31,8 +31,12 @@ class Block(nn.Module):
         self.cross_attn = CrossAttention(config, layer) if cross else None
         self.ln2 = make_norm(config, causal)
         self.mlp = FeedForward(config)
-        self.hook_resid_pre, self.hook_resid_mid, self.hook_resid_post = HookPoint(), HookPoint(), HookPoint()
-        self.hook_attn_out, self.hook_cross_attn_out, self.hook_mlp_out = HookPoint(), HookPoint(), HookPoint()
+        self.hook_resid_pre, self.hook_resid_post = HookPoint(), HookPoint()
+        self.hook_attn_out, self.hook_mlp_out = HookPoint(), HookPoint()
+        if not config.parallel:
+            self.hook_resid_mid = HookPoint()
+        if cross:
+            self.hook_cross_attn_out, self.hook_resid_mid_cross = HookPoint(), HookPoint()
 
     def forward(self, x: Tensor, context: Context, cache: Cache | None = None, memory: Memory | None = None) -> Tensor:
         x = self.hook_resid_pre(x)
@@ -48,13 +52,15 @@ class Block(nn.Module):
     def _pre_norm(self, x: Tensor, context: Context, cache: Cache | None, memory: Memory | None) -> Tensor:
         x = self.hook_resid_mid(x + self.hook_attn_out(self._drop(self.attn(self.ln1(x), context, cache))))
         if self.cross_attn is not None and self.ln_cross is not None and memory is not None:
-            x = x + self.hook_cross_attn_out(self._drop(self.cross_attn(self.ln_cross(x), memory, cache)))
+            attended = self.hook_cross_attn_out(self._drop(self.cross_attn(self.ln_cross(x), memory, cache)))
+            x = self.hook_resid_mid_cross(x + attended)
         return x + self.hook_mlp_out(self._drop(self.mlp(self.ln2(x))))
 
     def _post_norm(self, x: Tensor, context: Context, cache: Cache | None, memory: Memory | None) -> Tensor:
         x = self.hook_resid_mid(self.ln1(x + self.hook_attn_out(self._drop(self.attn(x, context, cache)))))
         if self.cross_attn is not None and self.ln_cross is not None and memory is not None:
-            x = self.ln_cross(x + self.hook_cross_attn_out(self._drop(self.cross_attn(x, memory, cache))))
+            attended = self.hook_cross_attn_out(self._drop(self.cross_attn(x, memory, cache)))
+            x = self.hook_resid_mid_cross(self.ln_cross(x + attended))
         return self.ln2(x + self.hook_mlp_out(self._drop(self.mlp(x))))
 
     def _drop(self, x: Tensor) -> Tensor:

@@ -37,6 +37,10 @@ class RotaryScaling:
     high_frequency_factor: float = 4.0
     beta_fast: float = 32.0
     beta_slow: float = 1.0
+    attention_factor: float | None = None
+    """`yarn`: factor on q and on k; None: 0.1 ln(factor) + 1."""
+    truncate: bool = True
+    """`yarn`: the ramp begins and ends at whole pairs."""
 
     def __post_init__(self) -> None:
         _one_of("rotary_scaling.kind", self.kind, ROTARY_SCALINGS)

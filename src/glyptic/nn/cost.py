@@ -45,7 +45,7 @@ class Cost:
     batch: int
     length: int
     cache: int
-    """Numbers that a KV cache of `batch` × `length` tokens holds."""
+    """Numbers that a KV cache of `batch` × `length` tokens holds, those of an encoder's memory included."""
     crossover: float
     """The length from which attention's N²D costs more than the feed-forward's ND²."""
 
@@ -100,8 +100,8 @@ def cost(of: ModelConfig | Model, batch: int = 1, length: int | None = None, sou
     if min(batch, length, source) < 1:
         raise InputError(f"batch={batch}, length={length} and source_length={source} must be at least 1.")
     parts = tuple(p for p in _parts(config, batch, length, source) if p.parameters or p.flops or p.kept)
-    layers = config.layers if config.has_decoder else 0
-    cache = 2 * layers * batch * length * config.groups * config.head_size
+    seen = {"decoder": length, "encoder_decoder": length + source}.get(config.kind, 0)
+    cache = 2 * config.layers * batch * seen * config.groups * config.head_size
     return Cost(parts, batch, length, cache, _crossover(config))
 
 

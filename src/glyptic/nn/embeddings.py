@@ -35,7 +35,6 @@ class InputEmbedding(nn.Module):
         elif config.positions == "sinusoidal":
             self.position = Sinusoidal(config)
         self.norm = make_norm(config) if config.embedding_norm else None
-        self.hook_embed, self.hook_pos_embed = HookPoint(), HookPoint()
 
     def look_up(self, tokens: Tensor | None, vectors: Tensor | None) -> Tensor:
         """[B, T, D] without positions."""
@@ -44,21 +43,24 @@ class InputEmbedding(nn.Module):
         if vectors is not None:
             if vectors.dim() != 3 or vectors.shape[-1] != self.width:
                 raise InputError(f"vectors have shape {tuple(vectors.shape)}; they must be [B, T, width={self.width}].")
-            return self.hook_embed(vectors)
+            return vectors
         assert tokens is not None
         if self.token is None:
             raise InputError("this model has vocabulary=None: give vectors=, not tokens.")
         if tokens.dim() != 2 or tokens.is_floating_point():
             raise InputError(f"tokens have shape {tuple(tokens.shape)} and dtype {tokens.dtype}; give integers [B, T].")
         embedded = F.embedding(tokens, self.token.weight)
-        return self.hook_embed(embedded if self.scale == 1.0 else embedded * self.scale)
+        return embedded if self.scale == 1.0 else embedded * self.scale
 
-    def forward(self, x: Tensor, positions: Tensor, end: int | None, types: Tensor | None = None) -> Tensor:
-        """Add positions [T] or [B, T] and types [B, T] to what was looked up."""
+    def forward(
+        self, x: Tensor, positions: Tensor, end: int | None, types: Tensor | None = None, hook: HookPoint | None = None
+    ) -> Tensor:
+        """Add positions [T] or [B, T] and types [B, T] to what was looked up; `hook` is the stack's hook_pos_embed."""
         if self.token_type is not None:
             x = x + (self.token_type.weight[0] if types is None else self.token_type(types))
         if self.position is not None:
-            x = x + self.hook_pos_embed(self.position(positions, end, x.dtype))
+            added = self.position(positions, end, x.dtype)
+            x = x + (added if hook is None else hook(added))
         if self.norm is not None:
             x = self.norm(x)
         return drop(x, self.dropout, self.training)

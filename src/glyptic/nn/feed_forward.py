@@ -41,7 +41,9 @@ class FeedForward(nn.Module):
         inner = 2 * config.hidden_size if self.gated else config.hidden_size  # gated: W_gate above W₁, one product
         self.into = Linear(config.width, inner, bias=config.feed_forward_bias)
         self.out = Linear(config.hidden_size, config.width, bias=config.feed_forward_bias)
-        self.hook_pre, self.hook_pre_linear, self.hook_post = HookPoint(), HookPoint(), HookPoint()
+        self.hook_pre, self.hook_post = HookPoint(), HookPoint()
+        if self.gated:
+            self.hook_pre_linear = HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
         if self.gated:

@@ -6,8 +6,11 @@
     blocks.0.hook_resid_mid  .ln2.hook_normalized  .mlp.hook_pre  .mlp.hook_post  .hook_mlp_out  .hook_resid_post
     ln_final.hook_normalized
 
-An encoder–decoder has `encoder.0.…` and `decoder.0.…`, with `decoder.0.cross_attn.…` and `hook_cross_attn_out`. Shapes
-are TransformerLens's too: q, k, v, z [B, T, H, K], scores and pattern [B, H, T, S], the rest [B, T, …].
+Rotary models also have attn.hook_rot_q and .hook_rot_k, gated feed-forwards mlp.hook_pre_linear; a parallel block has no
+hook_resid_mid. An encoder–decoder has `encoder.0.…` and `decoder.0.…`; in a decoder's block ln2 is the norm of the
+cross-attention (`cross_attn.…`, hook_cross_attn_out, hook_resid_mid_cross) and ln3 that of the feed-forward; hook_embed is
+the source's, `decoder.hook_embed` the target's; the last norms are encoder_final_ln and decoder_final_ln. Shapes are
+TransformerLens's too: q, k, v, z [B, T, H, K], scores and pattern [B, H, T, S], the rest [B, T, …].
 
 Only what is asked for is kept. Scores and patterns exist in the `reference` backend alone, and asking another one for
 them is an error: `nn.with_backend(model, "reference")` gives a twin with the same weights.
@@ -18,17 +21,59 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from glyptic.errors import InputError, ModelError
 from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.models import Model
 
-Edit = Callable[[Tensor], Tensor]
-NORMS = ("ln1", "ln2", "ln_cross", "ln_final")
-NEED_WEIGHTS = ("hook_attn_scores", "hook_pattern")
+NORMS = ("ln1", "ln2", "ln3", "ln_final", "encoder_final_ln", "decoder_final_ln")
+BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_z", "hook_rot_q", "hook_rot_k")  # [B, T, H, K]
+NEED_WEIGHTS = ("hook_attn_scores", "hook_pattern")  # [B, H, T, S]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of some tokens and some heads (None: all); `edited` tells it which place, and so which axes, it is at."""
+
+    value: float | Tensor
+    tokens: Sequence[int] | None = None
+    heads: Sequence[int] | None = None
+
+    def at(self, name: str) -> Callable[[Tensor], Tensor]:
+        """The change as a function of the activation `name`."""
+        kind = name.rpartition(".")[2]
+        token_axis, head_axis = (2, 1) if kind in NEED_WEIGHTS else (1, 2 if kind in BY_HEAD else None)
+        if self.heads is not None and head_axis is None:
+            raise InputError(f"heads={list(self.heads)} cannot be chosen in {name!r}, which has no axis of heads.")
+
+        def change(x: Tensor) -> Tensor:
+            if isinstance(self.value, Tensor) and self.value.shape != x.shape:
+                raise InputError(f"{name!r} has shape {tuple(x.shape)} and what replaces it {tuple(self.value.shape)}.")
+            new = self.value if isinstance(self.value, Tensor) else torch.full_like(x, self.value)
+            chosen = _chosen(x, token_axis, self.tokens, "tokens") & _chosen(x, head_axis, self.heads, "heads")
+            return torch.where(chosen, new.to(x.dtype), x)
+
+        return change
+
+
+Edit = Callable[[Tensor], Tensor] | Change
+
+
+def _chosen(x: Tensor, axis: int | None, indices: Sequence[int] | None, what: str) -> Tensor:
+    """Mask that broadcasts to x: True at these indices of the axis; None: everywhere."""
+    if indices is None or axis is None:
+        return torch.ones((), dtype=torch.bool, device=x.device)
+    size = x.shape[axis]
+    if any(not 0 <= index < size for index in indices):
+        raise InputError(f"{what}={list(indices)} are not all in 0 … {size - 1}; the shape is {tuple(x.shape)}.")
+    mask = torch.zeros(size, dtype=torch.bool, device=x.device)
+    mask[list(indices)] = True
+    return mask.view([-1 if i == axis else 1 for i in range(x.dim())])
 
 
 class Record(NamedTuple):
@@ -63,17 +108,22 @@ def record(
     kept: dict[str, Tensor] = {}
 
     def keeper(name: str, edit: Edit | None) -> Edit:
+        change = edit.at(name) if isinstance(edit, Change) else edit
+
         def keep(x: Tensor) -> Tensor:
-            kept[name] = x if edit is None else edit(x)
+            kept[name] = x if change is None else change(x)
             return kept[name]
 
         return keep
 
     edits = dict(edits or {})
     wanted = _match(model, [names] if isinstance(names, str) else names)
-    with edited(model, {**edits, **{name: keeper(name, edits.get(name)) for name in wanted}}):
+    with edited(model, {name: keeper(name, edits.get(name)) for name in [*wanted, *edits]}):
         output = model(*inputs, **more)
-    return Record(output, {name: kept[name] for name in wanted if name in kept})
+    for name in [*wanted, *edits]:
+        if name not in kept:
+            raise InputError(f"{name!r} was not computed in this pass (a cache keeps what a memory's keys and values are).")
+    return Record(output, {name: kept[name] for name in wanted})
 
 
 @contextmanager
@@ -84,54 +134,27 @@ def edited(model: Model, edits: Mapping[str, Edit]) -> Iterator[None]:
     try:
         for name, edit in edits.items():
             _check(model, name, places)
-            detach.append(places[name](edit))
+            detach.append(places[name](edit.at(name) if isinstance(edit, Change) else edit))
         yield
     finally:
         for undo in detach:
             undo()
 
 
-def ablate(heads: Sequence[int] | None = None, value: float | Tensor = 0.0) -> Edit:
-    """An edit that sets an activation, or some heads of q, k, v or z [B, T, H, K], to zero or to a mean.
+def ablate(heads: Sequence[int] | None = None, value: float | Tensor = 0.0) -> Change:
+    """An edit that sets an activation, or some of its heads, to zero, or to a mean of the activation's shape.
 
     `edited(model, {"blocks.0.attn.hook_z": ablate(heads=[1])})` silences head 1 of layer 0.
     """
-
-    def edit(x: Tensor) -> Tensor:
-        if heads is None:
-            return x * 0 + value
-        _check_heads(x, heads)
-        changed = x.clone()
-        changed[:, :, list(heads)] = value if not isinstance(value, Tensor) else value[:, :, list(heads)]
-        return changed
-
-    return edit
+    return Change(value, heads=heads)
 
 
-def patch(source: Tensor, *, tokens: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Edit:
-    """An edit that puts in `source`, an activation of another run: whole, at some tokens, or in some heads."""
-
-    def edit(x: Tensor) -> Tensor:
-        if source.shape != x.shape:
-            raise InputError(f"the patch has shape {tuple(source.shape)} and the activation {tuple(x.shape)}.")
-        if heads is not None:
-            _check_heads(x, heads)
-        changed = x.clone()
-        rows = slice(None) if tokens is None else list(tokens)
-        for head in [None] if heads is None else heads:
-            at = (slice(None), rows) if head is None else (slice(None), rows, head)
-            changed[at] = source[at].to(x.dtype)
-        return changed
-
-    return edit
+def patch(source: Tensor, *, tokens: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Change:
+    """An edit that puts in `source`, an activation of another run: whole, at some tokens (queries), or in some heads."""
+    return Change(source, tokens, heads)
 
 
-def _check_heads(x: Tensor, heads: Sequence[int]) -> None:
-    if x.dim() != 4 or any(not 0 <= head < x.shape[2] for head in heads):
-        raise InputError(f"heads={list(heads)} do not exist in an activation of shape {tuple(x.shape)} = [B, T, H, K].")
-
-
-Attach = Callable[[Edit], Callable[[], None]]
+Attach = Callable[[Callable[[Tensor], Tensor]], Callable[[], None]]
 
 
 def _places(model: Model) -> dict[str, Attach]:
@@ -149,12 +172,15 @@ def _places(model: Model) -> dict[str, Attach]:
 
 def _public(path: str) -> str:
     """Module path → TransformerLens's: stack.blocks.0.attn → blocks.0.attn, encoder.blocks.0 → encoder.0."""
-    path = path.removeprefix("embedding").removeprefix("stack").lstrip(".")
-    return path.replace("encoder.blocks.", "encoder.").replace("decoder.blocks.", "decoder.")
+    path = path.removeprefix("stack").lstrip(".")
+    path = path.replace("encoder.ln_final", "encoder_final_ln").replace("decoder.ln_final", "decoder_final_ln")
+    if path.startswith("decoder.blocks."):
+        path = path.replace(".ln2", ".ln3").replace(".ln_cross", ".ln2")
+    return "" if path == "encoder" else path.replace("coder.blocks.", "coder.")
 
 
 def _at_point(point: HookPoint) -> Attach:
-    def attach(edit: Edit) -> Callable[[], None]:
+    def attach(edit: Callable[[Tensor], Tensor]) -> Callable[[], None]:
         before = point.listener
         point.listener = edit if before is None else lambda x: edit(before(x))
 
@@ -167,7 +193,7 @@ def _at_point(point: HookPoint) -> Attach:
 
 
 def _at_module(module: nn.Module) -> Attach:
-    def attach(edit: Edit) -> Callable[[], None]:
+    def attach(edit: Callable[[Tensor], Tensor]) -> Callable[[], None]:
         return module.register_forward_hook(lambda _, __, output: edit(output)).remove
 
     return attach

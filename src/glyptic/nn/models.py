@@ -68,7 +68,8 @@ class Model(nn.Module):
     ) -> Tensor:
         """Positions, then the stack."""
         view = stack.open_view(x, real, cache)
-        return stack(self.embedding(x, view.rows, view.end, types), view, cache, memory, packed)
+        x = self.embedding(stack.hook_embed(x), view.rows, view.end, types, stack.hook_pos_embed)
+        return stack(x, view, cache, memory, packed)
 
 
 class Decoder(Model):

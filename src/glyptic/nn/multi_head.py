@@ -71,6 +71,8 @@ class SelfAttention(_Heads):
         self.qkv = Linear(config.width, sum(self.parts) * self.size, bias=config.attention_bias)
         self.shaw = Shaw(config) if config.positions == "shaw" else None
         self.relative = TransformerXL(config) if config.positions == "transformer_xl" else None
+        if config.positions == "rotary":
+            self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
 
     def forward(self, x: Tensor, context: Context, cache: Cache | None = None) -> Tensor:  # [B, T, D]
         qkv = self.qkv(x)
@@ -80,7 +82,7 @@ class SelfAttention(_Heads):
         q, k, v = qkv.view(B, T, -1, self.size).split(self.parts, dim=2)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v).transpose(1, 2)
         if context.rotation is not None:
-            q, k = rotate(q, context.rotation), rotate(k, context.rotation)
+            q, k = self.hook_rot_q(rotate(q, context.rotation)), self.hook_rot_k(rotate(k, context.rotation))
         q, k = q.transpose(1, 2), k.transpose(1, 2)
         if cache is not None:
             k, v = cache.update(self.layer, k, v)

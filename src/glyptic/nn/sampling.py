@@ -42,8 +42,9 @@ class Sampling:
 
 
 def filtered(logits: Tensor, sampling: Sampling) -> Tensor:
-    """Logits [B, V] at the temperature, −∞ where a filter forbids a token."""
-    logits = logits / sampling.temperature
+    """Logits [B, V] at the temperature, −∞ where a filter forbids a token; in float32 at least."""
+    precise = logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
+    logits = precise / sampling.temperature
     if sampling.top_k is not None and sampling.top_k < logits.shape[-1]:
         least = logits.topk(sampling.top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < least, float("-inf"))
@@ -63,5 +64,5 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator | None
     """Next token of each row: logits [B, V] → [B]."""
     if sampling.temperature == 0:
         return logits.argmax(-1)
-    probabilities = filtered(logits, sampling).float().softmax(-1)
+    probabilities = filtered(logits, sampling).softmax(-1)
     return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)

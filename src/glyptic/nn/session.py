@@ -33,6 +33,8 @@ class Session:
     ) -> None:
         if model.training:
             raise ModelError("generation needs inference mode; call model.eval() first.")
+        if model.config.head not in ("linear", "mlm"):
+            raise ModelError(f"head={model.config.head!r} gives no logits over tokens to generate from; use head='linear'.")
         if isinstance(model, EncoderDecoder) != (source is not None):
             raise InputError("an encoder–decoder generates from source=, and only an encoder–decoder does.")
         self.model = model

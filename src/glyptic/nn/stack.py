@@ -10,6 +10,7 @@ from glyptic.nn import masks
 from glyptic.nn.block import Block
 from glyptic.nn.cache import Cache, View
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.multi_head import Context, Memory
 from glyptic.nn.norms import make_norm, refuse_padding
 from glyptic.nn.packing import Packing
@@ -28,6 +29,8 @@ class Stack(nn.Module):
         self.ln_final = make_norm(config, causal) if config.has_final_norm else nn.Identity()
         self.rotary = Rotary(config) if config.positions == "rotary" else None
         self.score_bias = self._make_score_bias(config)
+        self.hook_embed = HookPoint()
+        self.hook_pos_embed = HookPoint() if config.positions in ("learned", "sinusoidal") else None
 
     def _make_score_bias(self, config: ModelConfig) -> nn.Module | None:
         if config.positions == "alibi":

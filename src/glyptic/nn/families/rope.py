@@ -6,6 +6,7 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig, RotaryScaling
+from glyptic.nn.positions.rotary import temperature
 
 
 def read_rope(fields: dict[str, Any]) -> tuple[float, RotaryScaling | None, float]:
@@ -21,16 +22,36 @@ def read_rope(fields: dict[str, Any]) -> tuple[float, RotaryScaling | None, floa
             f"config.json: rope_type={kind!r} is not supported; only default, linear, llama3 and yarn are "
             "(angles that change with the length contradict a cache)."
         )
-    scaling = RotaryScaling(
+    return base, _read_scaling(kind, rope, fields), fraction
+
+
+def _read_scaling(kind: str, rope: dict[str, Any], fields: dict[str, Any]) -> RotaryScaling:
+    """What each kind reads; a key that is null counts as absent, as in the public implementation."""
+    if kind == "linear":
+        return RotaryScaling(kind, rope["factor"])
+    context = rope.get("original_max_position_embeddings") or fields["max_position_embeddings"]
+    if kind == "llama3":
+        return RotaryScaling(kind, rope["factor"], context, rope["low_freq_factor"], rope["high_freq_factor"])
+    factor = rope.get("factor")
+    if factor is None:  # YaRN's stretch is then that of the context
+        factor = fields["max_position_embeddings"] / context
+    return RotaryScaling(
         kind,
-        rope["factor"],
-        rope.get("original_max_position_embeddings") or fields["max_position_embeddings"],
-        rope.get("low_freq_factor", 1.0),
-        rope.get("high_freq_factor", 4.0),
-        rope.get("beta_fast") or 32.0,
-        rope.get("beta_slow") or 1.0,
+        factor,
+        context,
+        beta_fast=rope.get("beta_fast") or 32.0,
+        beta_slow=rope.get("beta_slow") or 1.0,
+        attention_factor=_attention_factor(factor, rope),
+        truncate=rope.get("truncate", True),
     )
-    return base, scaling, fraction
+
+
+def _attention_factor(factor: float, rope: dict[str, Any]) -> float | None:
+    """As given, or DeepSeek's ratio of two temperatures; None: the paper's."""
+    given, mscale, all_dim = (rope.get(key) for key in ("attention_factor", "mscale", "mscale_all_dim"))
+    if given is None and mscale and all_dim:
+        return temperature(factor, mscale) / temperature(factor, all_dim)
+    return given
 
 
 def write_rope(config: ModelConfig) -> dict[str, Any]:
@@ -49,5 +70,6 @@ def write_rope(config: ModelConfig) -> dict[str, Any]:
     if s.kind == "llama3":
         rope |= {"low_freq_factor": s.low_frequency_factor, "high_freq_factor": s.high_frequency_factor}
     if s.kind == "yarn":
-        rope |= {"beta_fast": s.beta_fast, "beta_slow": s.beta_slow}
+        rope |= {"beta_fast": s.beta_fast, "beta_slow": s.beta_slow, "truncate": s.truncate}
+        rope |= {} if s.attention_factor is None else {"attention_factor": s.attention_factor}
     return rope

@@ -26,14 +26,15 @@ def inverse_frequencies(width: int, base: float, scaling: RotaryScaling | None, 
     if scaling is not None and scaling.kind == "ntk":
         base = base * scaling.factor ** (width / (width - 2))
     exponents = torch.arange(0, width, 2, dtype=torch.int64, device="cpu").to(dtype) / width
-    frequencies = 1.0 / (base**exponents)
+    powers = base**exponents
+    frequencies = 1.0 / powers
     if scaling is None or scaling.kind == "ntk":
         return frequencies
     if scaling.kind == "linear":
         return frequencies / scaling.factor
     if scaling.kind == "llama3":
         return _llama3(frequencies, scaling)
-    return _yarn(frequencies, width, base, scaling)
+    return _yarn(powers, width, base, scaling)
 
 
 def _llama3(frequencies: Tensor, s: RotaryScaling) -> Tensor:
@@ -47,23 +48,30 @@ def _llama3(frequencies: Tensor, s: RotaryScaling) -> Tensor:
     return torch.where(long, frequencies / s.factor, torch.where(short, frequencies, blended))
 
 
-def _yarn(frequencies: Tensor, width: int, base: float, s: RotaryScaling) -> Tensor:
+def _yarn(powers: Tensor, width: int, base: float, s: RotaryScaling) -> Tensor:
     def pair_with(turns: float) -> float:
         """The pair that makes this many turns over the trained length."""
         return width * math.log(s.original_context / (turns * 2 * math.pi)) / (2 * math.log(base))
 
-    low = max(math.floor(pair_with(s.beta_fast)), 0)
-    high = min(math.ceil(pair_with(s.beta_slow)), width - 1)
-    ramp = (torch.arange(width // 2, dtype=frequencies.dtype, device="cpu") - low) / max(high - low, 0.001)
+    low, high = pair_with(s.beta_fast), pair_with(s.beta_slow)
+    if s.truncate:
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, width - 1)
+    ramp = (torch.arange(width // 2, dtype=powers.dtype, device="cpu") - low) / (high - low or 0.001)
     kept = 1 - ramp.clamp(0, 1)
-    return frequencies / s.factor * (1 - kept) + frequencies * kept
+    return 1.0 / (s.factor * powers) * (1 - kept) + 1.0 / powers * kept
+
+
+def temperature(factor: float, weight: float = 1.0) -> float:
+    """YaRN's: 0.1 · weight · ln(factor) + 1."""
+    return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
 def attention_factor(scaling: RotaryScaling | None) -> float:
-    """YaRN's temperature on q and k: 0.1 ln(factor) + 1."""
-    if scaling is None or scaling.kind != "yarn" or scaling.factor <= 1:
+    """What q and k are both multiplied by: YaRN's temperature, or what the scaling says instead."""
+    if scaling is None or scaling.kind != "yarn":
         return 1.0
-    return 0.1 * math.log(scaling.factor) + 1.0
+    return temperature(scaling.factor) if scaling.attention_factor is None else scaling.attention_factor
 
 
 class Rotary(nn.Module):
