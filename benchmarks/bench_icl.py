@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import timing
 from glyptic.icl.theory.flow import full_flow
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.lsa import Blocks
@@ -22,6 +23,7 @@ from glyptic.icl.theory.theorem import initial_blocks, threshold
 
 
 def rows() -> list[dict[str, Any]]:
+    timing.one_thread()
     return [*flow_rows(), training_row()]
 
 

@@ -1,7 +1,10 @@
 """The figures that docs/in-context.md states are those that the code gives."""
 
+import os
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,11 @@ from glyptic.icl.theory.landscape import SADDLE, SPURIOUS, basins, classify, ran
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem
 
-PAGE = (Path(__file__).parents[2] / "docs" / "in-context.md").read_text(encoding="utf-8")
+SOURCE = Path(__file__).parents[2] / "src"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "in-context.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"\| diag\((.*?)\) \| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (.*?) \|", PAGE)
+SHARES = re.findall(r"\| Λ = diag\((.*?)\) \| (\d+) % \| (\d+) % \| (\d+) % \| (\d+) % \|", PAGE)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
@@ -25,8 +31,48 @@ def test_table_of_the_landscape(row):
     assert (classify(problem, rank_one_point(problem)).kind == SADDLE) == (kind == "a saddle")
 
 
-def test_the_table_was_found():
+@pytest.mark.slow
+@pytest.mark.parametrize("row", SHARES, ids=[row[0] for row in SHARES])
+def test_table_of_shares_by_size_of_the_start(row):
+    """The first 150 of the page's 400 starts: within 10 points."""
+    problem = Problem([float(value) for value in row[0].split(",")], 10)
+    for scale, share in zip((0.01, 0.1, 0.5, 1.0), row[1:], strict=True):
+        found = basins(problem, starts=150, scale=scale, seed=0).share(SPURIOUS)
+        assert found == pytest.approx(int(share) / 100, abs=0.1)
+
+
+def test_the_tables_were_found():
     assert len(ROWS) == 3
+    assert len(SHARES) == 3
+
+
+def test_every_figure_of_the_pages_is_there():
+    for page in ("in-context.md", "in-context-experiments.md"):
+        links = re.findall(r"!\[.*?\]\((.*?)\)", (DOCS / page).read_text(encoding="utf-8"))
+        assert len(links) >= 4
+        for link in links:
+            assert (DOCS / link).read_bytes().startswith(b"\x89PNG")
+            assert (DOCS / link).with_suffix(".csv").exists()  # its numbers
+
+
+def test_the_theory_runs_without_torch_and_scikit_learn():
+    """Every public name loads, and a flow, a risk, a shift and the basins are computed, where neither can be imported."""
+    code = """
+import sys
+absent = ("torch", "sklearn", "matplotlib", "joblib", "numba")
+sys.modules |= {name: None for name in absent}          # importing them now raises ImportError
+from glyptic import icl
+for name in icl.__all__:
+    getattr(icl, name)
+problem = icl.Problem([1.0, 0.5], 8)
+path = icl.reduced_flow(problem, icl.initial_blocks(problem, 0.1))
+assert path.excess()[-1] < 1e-12
+icl.risk(problem, icl.standard_laws(2)[3].moments(problem.covariance), 9)
+icl.shifted_risk(icl.optimal_map(problem), icl.standard_shifts(problem)[5], 9)
+assert icl.basins(problem, starts=4).ends
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(SOURCE)}, check=False)
+    assert done.returncode == 0
 
 
 def test_the_examples_run(tmp_path):

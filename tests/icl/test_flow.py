@@ -7,8 +7,9 @@ import pytest
 from tests.icl.theory import random_blocks, random_problem
 
 from glyptic.icl.theory.flow import full_flow
+from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.lsa import Blocks
-from glyptic.icl.theory.optimum import excess, optimal_blocks, optimal_map
+from glyptic.icl.theory.optimum import excess, minimum_loss, optimal_blocks, optimal_map
 from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
 from glyptic.icl.theory.reduced import logistic, reduced_flow
 from glyptic.icl.theory.theorem import AboveThreshold, initial_blocks, pl_constant, threshold
@@ -20,6 +21,12 @@ def distance(problem, blocks):
     return np.abs(blocks.vector() - optimal_blocks(problem).vector()).max()
 
 
+def assert_ends_at_the_theorem(problem, end):
+    assert excess(problem, end) < 1e-12
+    assert abs(loss(problem, end) - minimum_loss(problem)) < 1e-12  # by the polynomial too: `excess` is built on P*
+    assert distance(problem, end) < 1e-8
+
+
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("d", [1, 5, 20, 50])
 def test_reduced_flow_reaches_the_theorem(name, d):
@@ -28,9 +35,7 @@ def test_reduced_flow_reaches_the_theorem(name, d):
     turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
     problem = Problem(turn @ np.diag(spectrum(name, d)) @ turn.T, 2 * d)
     start = initial_blocks(problem, threshold(problem) / 2, rng.standard_normal((d, d)))
-    end = reduced_flow(problem, start).end
-    assert excess(problem, end) < 1e-12
-    assert distance(problem, end) < 1e-8
+    assert_ends_at_the_theorem(problem, reduced_flow(problem, start).end)
 
 
 @pytest.mark.parametrize("name", SPECTRA)
@@ -39,12 +44,21 @@ def test_full_flow_reaches_the_theorem_by_the_same_path(name):
     problem = Problem(spectrum(name, d), 6)
     start = initial_blocks(problem, threshold(problem) / 2, np.random.default_rng(0).standard_normal((d, d)))
     path = full_flow(problem, start)
-    assert excess(problem, path.end) < 1e-12
-    assert distance(problem, path.end) < 1e-8
+    assert_ends_at_the_theorem(problem, path.end)
     times = path.times[:: len(path) // 12]
     full, reduced = full_flow(problem, start, times), reduced_flow(problem, start, times)
     for index in range(len(times)):
         np.testing.assert_allclose(reduced.blocks(index).vector(), full.blocks(index).vector(), atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SPECTRA)
+def test_full_flow_reaches_the_theorem_in_twenty_dimensions(name):
+    """441 equations from a random Θ: half a minute each, so d = 50 (2601 equations) is left to the reduced system."""
+    d = 20
+    problem = Problem(spectrum(name, d), 2 * d)
+    start = initial_blocks(problem, threshold(problem) / 2, np.random.default_rng(d).standard_normal((d, d)))
+    assert_ends_at_the_theorem(problem, full_flow(problem, start).end)
 
 
 def test_with_prior_and_noise_it_reaches_the_general_optimum():

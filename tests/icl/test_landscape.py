@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from glyptic.icl.theory.flow import full_flow
-from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, basins, classify, critical_points, rank_one_point
+from glyptic.icl.theory.landscape import (
+    GLOBAL,
+    SADDLE,
+    SPURIOUS,
+    _flows,
+    basins,
+    classify,
+    critical_points,
+    rank_one_point,
+)
 from glyptic.icl.theory.loss import gradient, hessian, loss
 from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.optimum import gamma, minimum_loss, optimal_blocks
@@ -101,6 +110,15 @@ def test_in_one_dimension_both_branches_are_global():
     problem = Problem([0.7], 5)
     assert {end.kind for end in basins(problem, starts=20, scale=0.3).ends} == {GLOBAL}
     assert classify(problem, rank_one_point(problem)).kind == GLOBAL
+
+
+def test_a_flow_that_cannot_be_solved_is_one_sentence():
+    class Exploding:
+        def gradient(self, theta):
+            return -(theta**2)  # θ' = θ² is infinite at time 1/θ(0)
+
+    with pytest.raises(ProblemError, match="were not solved up to t = 1e\\+03"):
+        _flows(Exploding(), np.ones((1, 2)), np.array([0.0, 0.1, 1e3]))
 
 
 def test_refusals():

@@ -1,6 +1,7 @@
 """The headline figures, with everything as small as it goes; `glyptic icl reproduce` makes them for real."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,7 @@ def small(headline: Headline, **changes) -> Headline:
             continue
         parameters = {**dict(cell.parameters), **{k: v for k, v in changes.items() if k in dict(cell.parameters)}}
         cells.append(Cell.of(cell.measure, **parameters))
-    return Headline(headline.title, headline.scaled_down, tuple(cells), headline.draw)
+    return replace(headline, cells=tuple(cells))
 
 
 def test_covariate_and_depth(tmp_path):
@@ -26,7 +27,7 @@ def test_covariate_and_depth(tmp_path):
         "covariate": small(reproduce.covariate_shift(d=2, N=10), steps=5),
         "depth": small(reproduce.depth_and_descent(d=2), steps=3),
     }
-    paths = render(headlines, tmp_path, "sequential", 1, progress=False)
+    paths = [path for one in render(headlines, tmp_path, "sequential", 1, progress=False) for path in one.paths]
     names = {f"{name}.{kind}" for name in headlines for kind in ("svg", "png", "csv")}
     assert {path.name for path in paths} == names
     rows = list(csv.DictReader((tmp_path / "depth.csv").open()))
@@ -36,11 +37,14 @@ def test_covariate_and_depth(tmp_path):
 
 def test_baselines_and_diversity(tmp_path):
     headlines = {
-        "baselines": small(reproduce.baselines_of_garg(d=2, examples=4), steps=2, prompts=8, slow_prompts=2),
+        "baselines": small(reproduce.baselines_of_garg(d=2, sparse_d=4, examples=4), steps=2, prompts=8, slow_prompts=8),
         "diversity": small(reproduce.task_diversity(d=2, examples=3), steps=2),
     }
-    paths = render(headlines, tmp_path, "sequential", 1, progress=False)
-    assert len(paths) == 6
+    baselines, diversity = render(headlines, tmp_path, "sequential", 1, progress=False)
+    assert len(baselines.paths + diversity.paths) == 6
+    assert ("sparse", "averaging") in [(row["task"], row["learner"]) for row in baselines.rows]
+    assert "measure" not in diversity.rows[0]  # what never changes is not printed
+    assert [row["tasks"] for row in diversity.rows] == [1, 4, 16, 64, 256, 1024]
     rows = list(csv.DictReader((tmp_path / "baselines.csv").open()))
     assert {row["task"] for row in rows} == {"noisy", "sparse", "tree", "relu"}
     assert {"decoder, trained", "CART", "Lasso, cross-validated", "net trained by Adam"} <= {row["learner"] for row in rows}
@@ -51,6 +55,19 @@ def test_baselines_and_diversity(tmp_path):
 def test_every_headline_says_what_was_scaled_down():
     for make in HEADLINES.values():
         assert make().scaled_down.startswith("Scaled down: ")
+    note = reproduce.baselines_of_garg().scaled_down
+    for what in ("nonzero weights (3)", "depth 3 (4)", "width 20 (100)", "15 examples", "4 layers × 64 (12 × 256)"):
+        assert what in note
+
+
+def test_all_learners_of_a_panel_see_the_same_prompts(tmp_path):
+    """So with no example, where each answers 0, they are at one point."""
+    headline = small(reproduce.baselines_of_garg(d=2, sparse_d=2, examples=3, prompts=6), steps=1)
+    (rendered,) = render({"baselines": headline}, tmp_path, "sequential", 1, progress=False)
+    for task in ("noisy", "sparse", "tree", "relu"):
+        at_zero = [row["0"] for row in rendered.rows if row["task"] == task and "decoder" not in row["learner"]]
+        assert len(at_zero) >= 4
+        assert len(set(at_zero)) == 1
 
 
 def test_bad_input_is_one_sentence(tmp_path):

@@ -29,7 +29,8 @@ class Reproduce:
     """how many cells at a time"""
 
     def main(self) -> None:
+        from glyptic.icl import figures
         from glyptic.icl.experiments.reproduce import reproduce
 
-        for path in reproduce(self.out, self.only, self.backend, self.workers):
-            print(path)
+        for headline in reproduce(self.out, self.only, self.backend, self.workers):
+            print(headline.title, figures.table(headline.rows), *headline.paths, "", sep="\n")

@@ -17,7 +17,8 @@ from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.prompt_shifts import scaled_inputs
 from glyptic.icl.experiments.prompts import ORDINARY, PromptShift, gaussian_inputs, sample
 from glyptic.icl.experiments.tasks import Linear
-from glyptic.icl.theory.optimum import gamma
+from glyptic.icl.theory.lsa import Blocks, predict
+from glyptic.icl.theory.optimum import gamma, optimal_map
 from glyptic.icl.theory.problem import Array, Problem
 from glyptic.icl.theory.random_covariance import RandomDiagonal
 from glyptic.icl.theory.shifts import Shift, shifted_risk
@@ -34,8 +35,8 @@ def _exponential_covariance(rng: np.random.Generator, prompts: int, examples: in
 RANDOM_COVARIANCE = PromptShift("random-covariance", "Λ = diag(λ), λ ~ Exp(1) for each prompt", _exponential_covariance)
 
 
-def trained_map(d: int, N: int, random_covariance: bool, steps: int, seed: int) -> Array:
-    """P = p2·K after training by Adam; p1 and k stay at about 0 from Zhang et al.'s start."""
+def trained_blocks(d: int, N: int, random_covariance: bool, steps: int, seed: int) -> Blocks:
+    """All weights after training by Adam from Zhang et al.'s start."""
     from glyptic.icl.experiments.learners import LinearAttention
     from glyptic.icl.experiments.training import Plan, train
     from glyptic.icl.theory.theorem import initial_blocks
@@ -43,23 +44,22 @@ def trained_map(d: int, N: int, random_covariance: bool, steps: int, seed: int) 
     learner = LinearAttention(initial_blocks(Problem.isotropic(d, N), scale=0.3))
     plan = Plan(steps=steps, examples=N, rate=0.02, batch=512, seed=seed)
     train(learner, Linear(d), plan, RANDOM_COVARIANCE if random_covariance else ORDINARY, progress=False)
-    blocks = learner.blocks()
-    return blocks.p2 * blocks.K
+    return learner.blocks()
 
 
-def exact_risk(P: Array, scale: float, test_length: float) -> float:
-    """Risk on inputs `scale` times as large, with w ~ N(0, I)."""
-    eye = np.eye(len(P))
+def exact_risk(d: int, N: int, scale: float, test_length: float) -> float:
+    """Risk of the exact minimum at N on inputs `scale` times as large, with w ~ N(0, I)."""
+    eye = np.eye(d)
+    P = optimal_map(Problem.isotropic(d, N))
     return shifted_risk(P, Shift("scaled", scale**2 * eye, scale**2 * eye, eye), test_length)
 
 
-def sampled_answers(P: Array, scale: float, test_length: int) -> tuple[Array, Array]:
+def sampled_answers(trained: Blocks, scale: float, test_length: int) -> tuple[Array, Array]:
     """ŷ and ⟨w, x_q⟩ on sampled prompts with M examples, on fewer if they are long: they scatter less."""
     prompts = max(1000, 100_000 // test_length)
     rng = np.random.default_rng(test_length)
-    drawn = sample(Linear(len(P)), rng, prompts, test_length, scaled_inputs(scale))
-    b = np.einsum("bnd,bn->bd", drawn.context_x, drawn.context_y) / test_length
-    return np.einsum("bi,ij,bj->b", b, P, drawn.query_x[:, -1]), drawn.target[:, -1]
+    drawn = sample(Linear(trained.d), rng, prompts, test_length, scaled_inputs(scale))
+    return predict(trained, drawn.context_x, drawn.context_y, drawn.query_x[:, -1]), drawn.target[:, -1]
 
 
 def slope(answer: Array, target: Array) -> float:
@@ -67,21 +67,23 @@ def slope(answer: Array, target: Array) -> float:
     return float(answer @ target / (target @ target))
 
 
-def draw_risk(axes: Any, P: Array, scales: Sequence[float], lengths: Sequence[int]) -> list[dict[str, Any]]:
-    """Risk per unit of signal against M: lines exact, points sampled from the trained model, dots the limit M → ∞."""
+def draw_risk(
+    axes: Any, trained: Blocks, N: int, scales: Sequence[float], lengths: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Risk per unit of signal against M: lines the exact minimum, points the trained model, dots the limit M → ∞."""
     rows = []
-    d = len(P)
+    d = trained.d
     for index, scale in enumerate(scales):
         colour = figures.SERIES[index]
         signal = d * scale**2
-        line = [exact_risk(P, scale, M) / signal for M in lengths]
+        line = [exact_risk(d, N, scale, M) / signal for M in lengths]
         axes.plot(lengths, line, color=colour, label=f"inputs × {scale:g}")
-        axes.axhline(exact_risk(P, scale, np.inf) / signal, color=colour, linewidth=1, linestyle=":")
+        axes.axhline(exact_risk(d, N, scale, np.inf) / signal, color=colour, linewidth=1, linestyle=":")
         for M, exact in zip(lengths, line, strict=True):
-            answer, target = sampled_answers(P, scale, M)
+            answer, target = sampled_answers(trained, scale, M)
             risk = float(np.mean((answer - target) ** 2) / signal)
             axes.plot([M], [risk], "o", color=colour, markersize=4)
-            rows.append({"panel": "risk", "scale": scale, "N": None, "M": M, "exact": exact, "sampled": risk})
+            rows.append({"panel": "risk", "scale": scale, "N": N, "M": M, "exact": exact, "sampled": risk})
     axes.set(xlabel="examples at test, M", ylabel=r"risk $/\ E\langle w, x_q\rangle^2$")
     plots.log_axis(axes, "x", lengths[::2])
     axes.set(yscale="log", ylim=(0.01, 150))
@@ -90,15 +92,15 @@ def draw_risk(axes: Any, P: Array, scales: Sequence[float], lengths: Sequence[in
     return rows
 
 
-def draw_scale(axes: Any, P: Array, N: int, scales: Sequence[float], test_length: int) -> list[dict[str, Any]]:
+def draw_scale(axes: Any, trained: Blocks, N: int, scales: Sequence[float], test_length: int) -> list[dict[str, Any]]:
     """ŷ ≈ s·⟨w, x_q⟩: s against the scale of the inputs, with the limit c²."""
     rows = []
     fine = np.linspace(min(scales), max(scales), 100)
-    factor = 1.0 / gamma(Problem.isotropic(len(P), N))[0, 0]
+    factor = 1.0 / gamma(Problem.isotropic(trained.d, N))[0, 0]
     axes.plot(fine, fine**2, "--", color=figures.COLOURS["muted"], label="c², the limit N, M → ∞")
     axes.plot(fine, factor * fine**2, color=figures.COLOURS["theory"], label=f"c²/γ, exact for N = {N}")
     for scale in scales:
-        measured = slope(*sampled_answers(P, scale, test_length))
+        measured = slope(*sampled_answers(trained, scale, test_length))
         axes.plot([scale], [measured], "o", color=figures.COLOURS["measured"])
         exact = factor * scale**2
         rows.append({"panel": "scale", "scale": scale, "N": N, "M": test_length, "exact": exact, "sampled": measured})
@@ -109,20 +111,20 @@ def draw_scale(axes: Any, P: Array, N: int, scales: Sequence[float], test_length
     return rows
 
 
-def draw_random(axes: Any, d: int, maps: dict[int, Array], test_length: int) -> list[dict[str, Any]]:
+def draw_random(axes: Any, d: int, models: dict[int, Blocks], test_length: int) -> list[dict[str, Any]]:
     """Trained on a random covariance in every prompt, asked on N(0, I): s against N, with the limit ⅓."""
     rows = []
     law = RandomDiagonal(d)
-    fine = np.unique(np.geomspace(min(maps), 8 * max(maps), 60).round().astype(int))
+    fine = np.unique(np.geomspace(min(models), 8 * max(models), 60).round().astype(int))
     axes.plot(fine, [law.trained_map(int(N)) for N in fine], color=figures.COLOURS["theory"], label="exact")
-    for N, P in maps.items():
-        measured = slope(*sampled_answers(P, 1.0, test_length))
+    for N, trained in models.items():
+        measured = slope(*sampled_answers(trained, 1.0, test_length))
         axes.plot([N], [measured], "o", color=figures.COLOURS["measured"])
         exact = law.trained_map(N)
         rows.append({"panel": "random", "scale": 1.0, "N": N, "M": test_length, "exact": exact, "sampled": measured})
     axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {test_length}")
     axes.axhline(1 / 3, color=figures.COLOURS["muted"], linestyle="--", label="⅓, the limit N, M → ∞")
     axes.set(xlabel="examples in training, N", ylabel=SLOPE, ylim=(0, 0.4))
-    plots.log_axis(axes, "x", [min(maps) * 2**power for power in range(7)])
+    plots.log_axis(axes, "x", [min(models) * 2**power for power in range(7)])
     plots.finish(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", loc="lower right")
     return rows

@@ -98,7 +98,7 @@ def table_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
     rows = []
     for one in curves:
         errors = dict(zip(one.counts, one.mean, strict=True))
-        cells = {str(k): float(errors[k]) if np.isfinite(errors[k]) else None for k in shown}
+        cells = {str(k): float(errors[k]) if np.isfinite(errors.get(k, np.nan)) else None for k in shown}
         rows.append({"learner": one.name, **cells})
     return rows
 

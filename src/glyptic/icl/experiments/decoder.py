@@ -1,10 +1,11 @@
 """The GPT-style learner: a small decoder of `glyptic.nn` that reads a prompt and answers all its queries at once.
 
-The sequence alternates queries and examples, both columns of Zhang et al.'s E:
+Token k holds query k and the example before it,
 
-    (x_0, 0), (x_0, y_0), (x_1, 0), (x_1, y_1), …, (x_N, 0)
+    (x_0; 0, 0), (x_1; x_0, y_0), (x_2; x_1, y_1), …, (x_N; x_{N−1}, y_{N−1})
 
-so token 2k is query k, it has seen exactly the first k examples, and one pass gives N + 1 answers to train on.
+so it has seen exactly the first k examples, and one pass over N + 1 tokens gives N + 1 answers to train on. (Queries and
+examples as tokens of their own would be 2N + 1: twice the work for the same answers.)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class DecoderSize:
     """How large the decoder is; the default trains in minutes on one core."""
 
     width: int = 64
-    layers: int = 3
+    layers: int = 4
     heads: int = 4
 
     def __post_init__(self) -> None:
@@ -38,7 +39,7 @@ class DecoderSize:
 
 
 class DecoderLearner(Learner):
-    """Pre-norm decoder with learned positions on d + 1 input numbers a token, and one output number."""
+    """Pre-norm decoder with learned positions on 2d + 1 input numbers a token, and one output number."""
 
     def __init__(self, d: int, examples: int, size: DecoderSize | None = None, seed: int = 0):
         super().__init__()
@@ -50,13 +51,13 @@ class DecoderLearner(Learner):
             heads=size.heads,
             vocabulary=None,
             head="none",
-            context=2 * examples + 1,
+            context=examples + 1,
             positions="learned",
             feed_forward="relu",
         )
         self.examples = examples
         self.decoder = transformers.build(config, seed=seed)
-        self.read_in, self.read_out = nn.Linear(d + 1, size.width), nn.Linear(size.width, 1)
+        self.read_in, self.read_out = nn.Linear(2 * d + 1, size.width), nn.Linear(size.width, 1)
         generator = torch.Generator().manual_seed(seed)
         for layer in (self.read_in, self.read_out):
             nn.init.normal_(layer.weight, std=layer.in_features**-0.5, generator=generator)
@@ -64,15 +65,14 @@ class DecoderLearner(Learner):
 
     def every_query(self, context_x: Tensor, context_y: Tensor, last_query: Tensor) -> Tensor:
         x = torch.cat([context_x, last_query[:, None]], dim=1)  # (B, k + 1, d)
-        y = torch.cat([context_y, torch.zeros_like(last_query[:, :1])], dim=1)[..., None]
         if x.shape[1] > self.examples + 1:
             raise ProblemError(
                 f"this decoder has positions for {self.examples} examples, not {x.shape[1] - 1}: build it longer."
             )
-        query, example = torch.cat([x, torch.zeros_like(y)], dim=2), torch.cat([x, y], dim=2)
-        tokens = torch.stack([query, example], dim=2).flatten(1, 2)[:, :-1]  # (B, 2k + 1, d + 1)
-        hidden = self.decoder(vectors=self.read_in(tokens))
-        return self.read_out(hidden)[:, ::2, 0]
+        examples = torch.cat([context_x, context_y[..., None]], dim=2)  # (B, k, d + 1)
+        before = nn.functional.pad(examples, (0, 0, 1, 0))  # nothing comes before query 0
+        hidden = self.decoder(vectors=self.read_in(torch.cat([x, before], dim=2)))
+        return self.read_out(hidden)[..., 0]
 
     def forward(self, context_x: Tensor, context_y: Tensor, query_x: Tensor) -> Tensor:
         return self.every_query(context_x, context_y, query_x)[:, -1]

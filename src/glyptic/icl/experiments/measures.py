@@ -22,7 +22,7 @@ from glyptic.icl.theory.problem import spectrum as spectrum_named
 from glyptic.icl.theory.theorem import initial_blocks
 
 Row = dict[str, Any]
-VERSION = 3  # raise it when a measure computes something else: cells of another version are not reused
+VERSION = 4  # raise it when a measure computes something else: cells of another version are not reused
 
 
 def risk(d: int, N: int, M: int, spectrum: str, noise: float, seed: int, prompts: int) -> list[Row]:
@@ -93,13 +93,13 @@ def comparison(task: str, d: int, examples: int, steps: int, prompts: int, slow_
 
 
 def covariate(d: int, N: int, random_covariance: bool, steps: int, seed: int) -> list[Row]:
-    """Linear attention trained by Adam on one covariance, or on a new random one in every prompt; its map p2·K."""
+    """Linear attention trained by Adam on one covariance, or on a new random one in every prompt; all its weights."""
     import torch
 
-    from glyptic.icl.experiments.covariate import trained_map
+    from glyptic.icl.experiments.covariate import trained_blocks
 
     torch.set_num_threads(1)
-    return [{"map": trained_map(d, N, random_covariance, steps, seed).tolist()}]
+    return [{"weights": trained_blocks(d, N, random_covariance, steps, seed).vector().tolist()}]
 
 
 MEASURES: dict[str, Callable[..., list[Row]]] = {

@@ -156,8 +156,10 @@ def basins(problem: Problem, starts: int = 400, scale: float = 0.1, seed: int = 
     True
     """
     quartic, rng, n = Quartic.of(problem), np.random.default_rng(seed), (problem.d + 1) ** 2
-    if not (0 < scale < np.inf and 0.1 < horizon < np.inf):
-        raise ProblemError(f"flows from scale {scale} to time {horizon} show nothing: use finite numbers above 0 and 0.1.")
+    if not 0 < scale <= 10:  # the flow's rates grow as the square of the weights: beyond that it is too stiff to solve
+        raise ProblemError(f"flows from starts of scale {scale} cannot be followed: use a number above 0, at most 10.")
+    if not 0.1 < horizon < np.inf:
+        raise ProblemError(f"the flows have to be followed to a finite time above 0.1, not to {horizon}.")
     first = scale * rng.standard_normal((positive_count("number of starts", starts), n))
     times = np.concatenate([[0.0], np.geomspace(0.1, horizon, 160)])
     batches = np.array_split(first, max(1, starts // 50))

@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from glyptic.icl.theory.optimum import optimal_map
-from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite, as_square, non_negative, positive_count, require_definite
+from glyptic.icl.theory.problem import (
+    Array,
+    Problem,
+    ProblemError,
+    as_finite,
+    as_square,
+    non_negative,
+    positive_count,
+    require_definite,
+)
 
 
 @dataclass(frozen=True, eq=False)

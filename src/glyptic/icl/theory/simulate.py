@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from glyptic.icl.theory.labels import LabelLaw
+from glyptic.icl.theory.lsa import Blocks, predict
 from glyptic.icl.theory.problem import Array, as_finite, as_square, positive_count
 
 Sampler = Callable[[np.random.Generator, int, int], tuple[Array, Array, Array, Array]]
@@ -29,28 +30,34 @@ class Estimate:
 
 
 def simulated_risk(
-    P: ArrayLike, sampler: Sampler, test_length: int, prompts: int, seed: int = 0, label: str = ""
+    model: Blocks | ArrayLike, sampler: Sampler, test_length: int, prompts: int, seed: int = 0, label: str = ""
 ) -> Estimate:
-    """E(ŷ − target)² of ŷ = bᵀPx_q over sampled prompts, in chunks of bounded memory.
+    """E(ŷ − target)² over sampled prompts, in chunks of bounded memory.
+
+    The model is a transformer's `Blocks`, asked by `predict`, or only a map P, which answers ŷ = bᵀPx_q.
 
     >>> from glyptic.icl.theory.labels import linear
     >>> simulated_risk(np.zeros((1, 1)), law_sampler(linear([1.0]), np.eye(1)), 3, 10_000).mean.__round__(1)   # E y²
     1.0
     """
-    P, M = as_finite("P", P, (None, None)), positive_count("test context length M", test_length)
-    rng, left = np.random.default_rng(seed), positive_count("number of prompts", prompts)
-    chunk = max(1, 2_000_000 // (M * len(P)))
+    blocks = model if isinstance(model, Blocks) else _through_labels(as_finite("P", model, (None, None)))
+    M, left = positive_count("test context length M", test_length), positive_count("number of prompts", prompts)
+    rng, chunk = np.random.default_rng(seed), max(1, 500_000 // (M * blocks.d))
     total = squares = 0.0
     with tqdm(total=left, desc=label or "prompts", unit="prompt", leave=False, delay=1.0) as bar:
         while left:
             size = min(chunk, left)
             x, y, x_query, target = sampler(rng, size, M)
-            b = np.einsum("pm,pmd->pd", y, x) / M
-            errors = (np.einsum("pd,pd->p", b @ P, x_query) - target) ** 2
+            errors = (predict(blocks, x, y, x_query) - target) ** 2
             total, squares, left = total + errors.sum(), squares + errors @ errors, left - size
             bar.update(size)
     mean = total / prompts
     return Estimate(float(mean), float(np.sqrt((squares / prompts - mean**2) / prompts)))
+
+
+def _through_labels(P: Array) -> Blocks:
+    """The transformer whose prediction is bᵀPx_q: p2 = 1, K = P."""
+    return Blocks(np.zeros(len(P)), 1.0, P, np.zeros(len(P)))
 
 
 def law_sampler(law: LabelLaw, covariance: ArrayLike) -> Sampler:

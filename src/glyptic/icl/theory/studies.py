@@ -67,14 +67,14 @@ def _compared(name: str, ours: Array, stated: Array) -> Row:
 
 def risk_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> list[Row]:
     """Every standard label law: the theorem's three parts, and the sampled risk if prompts > 0."""
-    rows, P = [], optimal_map(problem)
+    rows, model = [], optimal_blocks(problem)
     for index, law in enumerate(standard_laws(problem.d, seed)):
         parts = risk(problem, law.moments(problem.covariance), test_length)
         row: Row = {"law": law.name, "floor": parts.floor, "variance": parts.variance, "bias": parts.bias}
         row["exact"] = parts.total
         if prompts:
             sampler = law_sampler(law, problem.covariance)
-            row |= _sampled(P, sampler, test_length, prompts, seed + index, law.name, parts.total)
+            row |= _sampled(model, sampler, test_length, prompts, seed + index, law.name, parts.total)
         rows.append(row)
     return rows
 
@@ -82,14 +82,14 @@ def risk_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> li
 def risk_by_M(problem: Problem, prompts: int, seed: int) -> Row:
     """The variance against the test length, for labels y = ⟨w, x⟩ with ‖w‖ = 1: exact, sampled, and the slope."""
     law = standard_laws(problem.d, seed)[0]
-    moments, P = law.moments(problem.covariance), optimal_map(problem)
+    moments, model = law.moments(problem.covariance), optimal_blocks(problem)
     lengths = [4, 8, 16, 32, 64, 128, 256]
     exact = [risk(problem, moments, M) for M in lengths]
     result: Row = {"length": lengths, "exact": [parts.variance for parts in exact], "measured": None, "error": None}
     result["slope"] = slope(lengths, result["exact"])
     if prompts:
         sampler, few = law_sampler(law, problem.covariance), max(1000, prompts // 4)
-        seen = [simulated_risk(P, sampler, M, few, seed + M, f"M = {M}") for M in lengths]
+        seen = [simulated_risk(model, sampler, M, few, seed + M, f"M = {M}") for M in lengths]
         result["measured"] = [s.mean - parts.floor - parts.bias for s, parts in zip(seen, exact, strict=True)]
         result["error"] = [s.error for s in seen]
     return result
@@ -111,13 +111,13 @@ def risk_by_N(problem: Problem, seed: int) -> Row:
 
 def shift_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> list[Row]:
     """Every standard shift and training on random Λ: exact, relative to answering 0, the limit M → ∞, and sampled."""
-    rows, P = [], optimal_map(problem)
+    rows, model, P = [], optimal_blocks(problem), optimal_map(problem)
     for index, shift in enumerate(standard_shifts(problem, seed)):
         nothing = float(np.sum(shift.query_moment * shift.task_moment))
         exact, limit = shifted_risk(P, shift, test_length), shifted_risk(P, shift, np.inf)
         row: Row = {"shift": shift.name, "exact": exact, "relative": exact / nothing, "limit": limit / nothing}
         if prompts:
-            row |= _sampled(P, shift.sample, test_length, prompts, seed + index, shift.name, exact)
+            row |= _sampled(model, shift.sample, test_length, prompts, seed + index, shift.name, exact)
         rows.append(row)
     law = RandomDiagonal(problem.d, noise_variance=problem.noise_variance)
     p = law.trained_map(problem.context_length)
@@ -149,6 +149,6 @@ def random_curves(d: int) -> Row:
     return {"length": lengths, "answer": [law.trained_map(int(N)) for N in lengths], "fixed": fixed}
 
 
-def _sampled(P: Array, sampler: Any, M: int, prompts: int, seed: int, label: str, exact: float) -> Row:
-    estimate = simulated_risk(P, sampler, M, prompts, seed, label)
+def _sampled(model: Blocks | Array, sampler: Any, M: int, prompts: int, seed: int, label: str, exact: float) -> Row:
+    estimate = simulated_risk(model, sampler, M, prompts, seed, label)
     return {"measured": estimate.mean, "error": estimate.error, "sigmas": round(estimate.sigmas(exact), 2)}
