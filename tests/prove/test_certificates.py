@@ -21,7 +21,8 @@ from glyptic.prove import (
     tomita,
     variables,
 )
-from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, verdict_from_json, verdict_to_json
+from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, verdict_from_json, verdict_to_json
+from glyptic.prove.certificates import sealed
 from glyptic.prove.expressions import answer
 from glyptic.prove.theorems import equivalence, recognition
 
@@ -60,10 +61,11 @@ def test_a_proof_by_solvers_is_put_to_them_again(tmp_path):
     assert recheck(path).agrees
 
 
-def edited(path, change):
+def edited(path, change, seal=False):
+    """Change a file; with `seal`, as a forger would who knows how the digest is made."""
     content = json.loads(path.read_text())
     change(content)
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(sealed(content) if seal else content))
 
 
 def test_every_assumption_is_named(tmp_path):
@@ -79,26 +81,89 @@ def test_every_assumption_is_named(tmp_path):
         recheck(path)
 
 
-def test_a_touched_certificate_is_not_believed(tmp_path):
-    T = recogniser(tomita(2), Fixed(2), 6)
-    claim = recognition(T, tomita(2), 6)
+EDITS = {
+    "a weight": lambda c: c["claim"]["subject"]["transformers"][""]["arrays"]["output"]["codes"].__setitem__(0, 1),
+    "an assumption less": lambda c: c["verdict"]["assumptions"].pop(),
+    "what it ranges over": lambda c: c["verdict"].update(over="all inputs of any length"),
+    "how many inputs": lambda c: c["verdict"].update(inputs=10**9),
+    "what it says": lambda c: c.update(says="Proved: everything"),
+    "something more": lambda c: c.update(note="checked by hand"),
+    "the digest": lambda c: c.update(digest=None),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_edited_certificate_is_refused(tmp_path, edit):
+    T = recogniser(tomita(2), Fixed(2), 3)
+    claim = recognition(T, tomita(2), 3)
     path = tmp_path / "certificate.json"
     save_certificate(path, claim, check(claim, **QUIET))
-
-    def change_a_weight(content):
-        content["claim"]["subject"]["transformers"][""]["arrays"]["output"]["codes"][0] = 1
-
-    edited(path, change_a_weight)
+    assert recheck(path, **QUIET).agrees
+    edited(path, edit)
     with pytest.raises(FileError, match="the file was edited"):
         recheck(path)
 
+
+def test_a_forged_certificate_is_not_believed_either(tmp_path):
+    T = recogniser(tomita(2), Fixed(2), 6)
+    path = tmp_path / "certificate.json"
     wrong = equivalence(T, broken(T, "layers.1.feed_forward.w1"), 6)
     save_certificate(path, wrong, check(wrong, **QUIET))
-    edited(path, lambda content: content["verdict"]["counterexample"].update(input=["1"]))
+    edited(path, lambda content: content["verdict"]["counterexample"].update(input=["1"]), seal=True)
     assert not recheck(path).agrees
-    edited(path, lambda content: content["verdict"]["counterexample"].update(input=["7"]))
+    edited(path, lambda content: content["verdict"]["counterexample"].update(input=["7"]), seal=True)
     with pytest.raises(FileError, match="not an input"):
         recheck(path)
+    right = recognition(T, tomita(2), 3)
+    save_certificate(path, right, check(right, **QUIET))
+    edited(path, lambda content: content["verdict"].update(over="all inputs of any length"), seal=True)
+    assert not recheck(path, **QUIET).agrees
+    save_certificate(path, right, check(right, **QUIET))
+    edited(path, lambda content: content["verdict"].update(assumptions=[]), seal=True)
+    assert recheck(path, **QUIET).assumptions == check(right, **QUIET).assumptions  # those of now, not the file's
+    values = Claim(Values("x", Fixed(1)), x * B * B == B, requires=x > 0)
+    save_certificate(path, values, check(values, **QUIET))
+    edited(path, lambda content: content["verdict"]["counterexample"].update(values={"y": "1/2"}), seal=True)
+    with pytest.raises(FileError, match="does not give values to x"):
+        recheck(path)
+
+
+def test_another_predicate_is_not_the_one_that_was_decided(tmp_path):
+    claim = Claim(
+        inputs(recogniser(tomita(2), Fixed(2), 3), max_length=3), answer() == "NO", requires=holds(odd, "odd")
+    )
+    path = tmp_path / "certificate.json"
+    save_certificate(path, claim, check(claim, **QUIET))
+    assert recheck(path, odd, **QUIET).agrees
+    with pytest.raises(FileError, match="the predicate given is not the one"):
+        recheck(path, lambda text: False)
+
+
+def odd(text):
+    return len(text) % 2 == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"counterexample": None},
+        {"counterexample": {"input": "01"}},
+        {"counterexample": {"values": {"x": 3}}},
+        {"counterexample": {"what": {}}},
+        {"solvers": 3},
+        {"assumptions": [1]},
+        {"inputs": "many"},
+        {"inputs": True},
+        {"seconds": "long"},
+        {"claim": None},
+        {"wholly": "new"},
+    ],
+    ids=str,
+)
+def test_a_verdict_with_wrong_fields_is_one_sentence(change):
+    verdict = Refuted("x = 1", "smt", "x", Counterexample(values={"x": "1"}))
+    with pytest.raises(FileError, match="an answer Refuted with wrong fields"):
+        verdict_from_json({**verdict_to_json(verdict), **change})
 
 
 def test_a_forged_proof_is_found_out(tmp_path):
@@ -118,8 +183,15 @@ def test_a_forged_proof_is_found_out(tmp_path):
         ("{", "not JSON"),
         ("[]", "not a certificate"),
         ('{"kind": "glyptic.prove.certificate", "version": 9}', "version 9"),
-        ('{"kind": "glyptic.prove.certificate", "version": 1}', "no claim"),
-        ('{"kind": "glyptic.prove.certificate", "version": 1, "claim": {}, "verdict": {}}', "the claim is damaged"),
+        ('{"kind": "glyptic.prove.certificate", "version": 2}', "no claim"),
+        (
+            '{"kind": "glyptic.prove.certificate", "version": 2, "claim": {}, "verdict": {}}',
+            "was edited, or is damaged",
+        ),
+        (
+            json.dumps(sealed({"kind": "glyptic.prove.certificate", "version": 2, "claim": {}, "verdict": {}})),
+            "the claim is damaged",
+        ),
     ],
 )
 def test_what_is_not_a_certificate_is_one_sentence(tmp_path, content, sentence):
@@ -135,4 +207,6 @@ def test_an_open_claim_stays_open(tmp_path):
     claim = Claim(Values("x", Fixed(2)), x == x)
     path = tmp_path / "certificate.json"
     save_certificate(path, claim, Unknown(str(claim), "smt", "x", "the time limit"))
-    assert "nothing to confirm" in recheck(path).found
+    again = recheck(path)
+    assert "nothing to confirm" in again.found
+    assert not again.agrees

@@ -10,6 +10,7 @@ from tests.prove.examples import broken
 from glyptic.errors import GlypticError
 from glyptic.numbers import Fixed
 from glyptic.prove import recogniser, tomita
+from glyptic.prove.certificates import sealed
 
 
 def run(command, *words):
@@ -55,19 +56,30 @@ def test_certificates_are_written_and_rechecked(model, tmp_path, capsys):
     assert "confirmed: Proved" in out
     content = json.loads(path.read_text())
     content["verdict"]["satisfying"] = 3
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(sealed(content)))
     assert run("prove", "--recheck", path) == 1
     assert "NOT CONFIRMED" in capsys.readouterr().out
+
+
+def test_the_status_of_a_recheck_is_that_of_a_check(model, tmp_path, capsys):
+    """0 for what is proved, 1 for what is not, though the certificate be right."""
+    path = tmp_path / "certificate.json"
+    assert run("prove", model, "--tomita", 1, "--certificate", path) == 1
+    assert run("prove", "--recheck", path) == 1
+    assert "confirmed: the counterexample fails the claim" in capsys.readouterr().out
+    assert run("prove", "parity:20", "--decisive", "--seconds", 0.01, "--workers", 1, "--certificate", path) == 1
+    assert run("prove", "--recheck", path) == 1
+    assert "nothing to confirm" in capsys.readouterr().out
 
 
 def test_many_formats(model, tmp_path, capsys):
     figure = tmp_path / "sweep.svg"
     words = ("--formats", "fixed:1..2 float:1,2", "--figure", figure, "--workers", 1, "--max-length", 5)
-    assert run("prove", model, "--tomita", 4, *words) in (0, 1)
-    out = capsys.readouterr().out
-    assert "fixed:2" in out
-    assert "float:1,2" in out
+    assert run("prove", model, "--tomita", 4, *words) == 1
+    rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines() if line.startswith(("fixed", "float"))]
+    assert rows == [["fixed:1", "Refuted"], ["fixed:2", "Proved"], ["float:1,2", "Proved"]]
     assert figure.exists()
+    assert run("prove", model, "--tomita", 4, "--formats", "fixed:2..3", "--workers", 1, "--max-length", 4) == 0
 
 
 def test_precision(tmp_path, capsys):
@@ -94,6 +106,7 @@ def test_lint(model, capsys):
         ("prove", ["parity:4", "--tomita", "9"], "there is no 9"),
         ("prove", ["parity:4", "--decisive", "--steps", "soon"], "steps 'soon'"),
         ("prove", ["parity:4", "--decisive", "--max-length", "99"], "99"),
+        ("prove", ["parity:8", "--decisive", "--steps", "2", "--max-length", "4"], "does not read its answer 'NO'"),
         ("prove", ["parity:4", "--language", "(0"], "is not closed"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--journal", "j"], "are for one format"),

@@ -1,5 +1,6 @@
 """Enumeration against running every input by itself, in the other engine; and what happens on the way."""
 
+import json
 from functools import cache
 from itertools import product
 
@@ -11,7 +12,7 @@ from glyptic import prove
 from glyptic.errors import FileError, InputError
 from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
-from glyptic.numbers import Fixed, Float, number
+from glyptic.numbers import Fixed, Float, number, parse_format
 from glyptic.prove import (
     B,
     Claim,
@@ -34,9 +35,10 @@ from glyptic.prove import (
     tomita,
     variables,
 )
+from glyptic.prove.enumeration import settings as settings_module
 from glyptic.prove.enumeration import trie as trie_module
 from glyptic.prove.enumeration import units as units_module
-from glyptic.prove.minimise import fails
+from glyptic.prove.minimise import fails, minimised
 
 QUIET = {"progress": False, "workers": 1}
 SMALL = Sizes(layers=2, heads=1, width=4, key_width=2, value_width=2, hidden=3, max_length=8)
@@ -198,6 +200,10 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
     assert journal.exists()
     with pytest.raises(FileError, match="journal of another claim or model"):
         prove.language(T, tomita(7), journal=journal, **QUIET)
+    content = json.loads(journal.read_text())
+    journal.write_text(json.dumps({**content, "done": {"99999": [1, 1, 0, None, False]}}))
+    with pytest.raises(FileError, match="list of finished units cannot be read"):
+        prove.language(T, tomita(4), journal=journal, **QUIET)
     journal.write_text("{")
     with pytest.raises(FileError, match="not a journal"):
         prove.language(T, tomita(4), journal=journal, **QUIET)
@@ -257,3 +263,39 @@ def test_numbered_inputs_are_in_the_order_of_the_vocabulary():
     rows = trie_module.numbered((2,), 3, 3, 0, 9)
     assert rows.T.tolist() == [[2, a, b] for a in range(3) for b in range(3)]
     assert np.array_equal(trie_module.numbered((2,), 3, 3, 4, 6), rows[:, 4:6])
+
+
+def test_a_counterexample_that_fractions_do_not_confirm_is_none(monkeypatch):
+    """The kernels are made to lie: what fails there does not fail in fractions, so nothing is refuted."""
+    T = last_token(Fixed(2), 4)
+    honest = settings_module.judge
+
+    def lying(claim, setting):
+        satisfying, failing = honest(claim, setting)
+        return satisfying, failing if type(setting.arithmetic).__name__ == "Reference" else satisfying
+
+    monkeypatch.setattr(units_module, "judge", lying)
+    (x,) = variables("x")
+    for claim in (
+        Claim(inputs(T, max_length=3), answer() != "TIE"),
+        Claim(Values("x", Fixed(2)), x == x),
+        Claim(block(T), before("zero") == after("zero")),
+    ):
+        verdict = prove.check(claim, **QUIET)
+        assert isinstance(verdict, Unknown)
+        assert "does not fail in exact fractions" in verdict.reason
+
+
+def test_minimising_is_quick_and_bounded():
+    """A lone counterexample far from 0 is reached by halving steps, not one by one; and never for longer than allowed."""
+    (x,) = variables("x")
+    fp16 = parse_format("fp16")
+    far = Claim(Values("x", fp16), x <= 1000)
+    assert minimised(far, [fp16.code(60000)]) == (fp16.code(1000) + 1,)
+    assert minimised(far, [fp16.code(60000)], seconds=0) == (fp16.code(60000),)
+    calls = []
+    negative = Claim(Values("x", fp16), x >= -1000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("glyptic.prove.minimise.fails", lambda *given: calls.append(given) or fails(*given))
+        assert minimised(negative, [fp16.code(-60000)]) == (fp16.code(-1000) - 1,)
+    assert len(calls) < 300

@@ -4,13 +4,14 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from tests.prove.examples import averaging_majority, last_token
+from tests.prove.examples import averaging_majority, broken, last_token
 
 from glyptic.errors import FileError, FormatError, InputError
 from glyptic.numbers import Fixed
-from glyptic.prove import B, Claim, Values, inputs, least_precision, recogniser, sweep, tomita, variables
+from glyptic.prove import B, Claim, Unknown, Values, inputs, least_precision, recogniser, sweep, tomita, variables
 from glyptic.prove.expressions import answer, token
 from glyptic.prove.grids import format_grid
+from glyptic.prove.theorems import recognition
 
 QUIET = {"progress": False, "workers": 1}
 (x,) = variables("x")
@@ -78,9 +79,7 @@ AMPLIFIED = Claim(Values("x"), x * B * B == B, requires=x > 0, name="two product
 def test_a_sweep_is_the_notes_table(tmp_path):
     """'x·∞·∞ = ∞': true in fixed F(s) from s = 2, false in every float F(e, s) with e ≥ 1, and in F(1)."""
     found = sweep(AMPLIFIED, "fixed:1..6 float:1..3,1..3 q:3,3", **QUIET)
-    assert found.holds_in == tuple(f"fixed:{s}" for s in range(2, 7)) + tuple(
-        f for f in found.holds_in if f.startswith("q")
-    )
+    assert found.holds_in == (*(f"fixed:{s}" for s in range(2, 7)), "q:3,3")  # Q(3, 3) has the positive values of F(3)
     assert "Refuted" in str(found)
     found.figure(tmp_path / "sweep.svg")
     picture = (tmp_path / "sweep.svg").read_text()
@@ -99,9 +98,32 @@ def test_a_sweep_goes_on_where_it_was(tmp_path, monkeypatch):
     assert len(sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET).verdicts) == 3
     with pytest.raises(FileError, match="not a file of the sweep"):
         sweep(AMPLIFIED, "fixed:1..3", kept=kept, name="another", **QUIET)
+    changed = Claim(Values("x"), x * B * B >= B, requires=x > 0, name=AMPLIFIED.name)  # of the same name, and another
+    with pytest.raises(AssertionError, match="checked again"):
+        sweep(changed, "fixed:1..3", kept=kept, **QUIET)
     kept.write_text("x")
     with pytest.raises(FileError, match="cannot be read as a sweep"):
         sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET)
+
+
+def test_a_kept_sweep_forgets_what_changed(tmp_path):
+    kept = tmp_path / "sweep.json"
+    T, U = recogniser(tomita(4), Fixed(2), 6), broken(recogniser(tomita(4), Fixed(2), 6), "output")
+    for model, holds in ((T, True), (U, False), (T, True)):  # the same question of a model that was changed
+        found = sweep(
+            lambda _, model=model: recognition(model, tomita(4), 6), "fixed:2", kept=kept, name="Tomita 4", **QUIET
+        )
+        assert bool(found.verdicts["fixed:2"]) is holds
+
+
+def test_what_was_left_open_is_tried_again(tmp_path, monkeypatch):
+    kept = tmp_path / "sweep.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "glyptic.prove.sweeps.check", lambda claim, **_: Unknown(str(claim), "smt", "x", "the time limit")
+        )
+        assert isinstance(sweep(AMPLIFIED, "fixed:2", kept=kept, **QUIET).verdicts["fixed:2"], Unknown)
+    assert sweep(AMPLIFIED, "fixed:2", kept=kept, **QUIET).holds_in == ("fixed:2",)
 
 
 def test_a_construction_that_refuses_a_format_is_in_the_table():

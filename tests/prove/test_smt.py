@@ -6,15 +6,18 @@ import sys
 import threading
 
 import pytest
+from tests.prove.examples import identity
 
 from glyptic import prove
+from glyptic.errors import InputError
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, parse_format
 from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, smt, variables
 from glyptic.prove.claims import block, inputs
 from glyptic.prove.expressions import after, answer, before, defined, logit, token
 from glyptic.prove.library.theorem import plain
-from glyptic.prove.smt.solvers import Limits, ask
+from glyptic.prove.smt.solvers import Limits, Reply, ask
+from glyptic.prove.smt.steps import exp_code
 
 x, y, z = variables("x y z")
 
@@ -187,3 +190,95 @@ def test_fused_and_rounded_products_are_told_apart() -> None:
         verdicts[products] = smt.check(Claim(block(transformer, free=["x", "y"]), said), Fixed(2))
     assert isinstance(verdicts["rounded"], Proved)
     assert isinstance(verdicts["fused"], Refuted)
+
+
+# What a verdict rests on -------------------------------------------------------------------------------------------------------
+
+
+def test_a_precondition_that_nobody_can_decide_proves_nothing(monkeypatch) -> None:
+    """x·y = 1 has solutions; but if no solver finds one in time, what follows from it may follow from nothing."""
+    claim = Claim(Values("x y", Fixed(8)), x != 0, requires=x * y == 1)
+    assert isinstance(smt.check(claim, Fixed(8)), Proved)
+    asked = []
+
+    def short_of_time(solver, script, limits):
+        asked.append(script)
+        return ask(solver, script, limits) if len(asked) <= 2 else Reply(solver, "unknown", reason="the time limit")
+
+    monkeypatch.setattr("glyptic.prove.smt.deciding.ask", short_of_time)
+    verdict = smt.check(claim, Fixed(8))
+    assert isinstance(verdict, Unknown)
+    assert "no values are known that meet it" in verdict.reason
+    assert [tried.split()[0] for tried in verdict.tried] == ["bitwuzla", "z3", "the", "the"]
+
+
+def test_a_precondition_met_by_an_enclosure_only_is_not_met() -> None:
+    """In fp16 exp is only enclosed: a solver thinks that it may be 2990, between exp 8 and exp of the next number."""
+    fp16 = parse_format("fp16")
+    eight = fp16.code(8)
+    assert exp_code(eight, fp16) < fp16.code(2990) < exp_code(eight + 1, fp16)
+    verdict = smt.check(Claim(Values("x", fp16), x > 0, requires=exp(x) == 2990), fp16)
+    assert isinstance(verdict, Unknown)
+    assert "no values are known that meet it" in verdict.reason
+
+
+def test_every_verdict_of_solvers_names_what_it_rests_on() -> None:
+    T = identity(Fixed(2)).with_options(products="fused")
+    U = identity(Fixed(2)).with_options(products="fused", answer="logits")
+    subject = block(T, U)
+    for claim, kind in [
+        (Claim(subject, logit("NO", "a") == logit("NO", "b")), Proved),
+        (Claim(subject, answer("a") == answer("b")), Refuted),
+        (Claim(subject, answer("a") == answer("b"), requires=logit("NO", "a") < logit("NO", "b")), Vacuous),
+    ]:
+        verdict = smt.check(claim, Fixed(2))
+        assert isinstance(verdict, kind)
+        said = " ".join(verdict.assumptions)
+        parts = (
+            "ties to the smaller",
+            "transformer a is read",
+            "answer softmax",
+            "transformer b is read",
+            "answer logits",
+            "exp",
+        )
+        for part in (*parts, "word alone" if kind is Refuted else "circuits"):
+            assert part in said, (part, said)
+    alone = Claim(Values("x", Fixed(2)), x == x, requires=x < x)
+    assert "one solver's word, z3" in " ".join(smt.check(alone, Fixed(2), solvers=["z3"]).assumptions)
+    values = smt.check(Claim(Values("x", Fixed(2, "even")), exp(x) >= 0), Fixed(2, "even"))
+    assert "ties to even" in values.assumptions[0]
+    assert "exp is correctly rounded" in values.assumptions[1]
+
+
+def test_limits_reach_every_question(monkeypatch) -> None:
+    """Of time and of memory: the claim itself, its precondition, and the search for the smallest counterexample."""
+    seen = []
+
+    def noted(solver, script, limits):
+        seen.append(limits)
+        return ask(solver, script, limits)
+
+    for module in ("deciding", "smallest"):
+        monkeypatch.setattr(f"glyptic.prove.smt.{module}.ask", noted)
+    claim = Claim(Values("x y", Fixed(8)), x + (y - x) == y, requires=x > 0)
+    assert isinstance(prove.check(claim, method="smt", seconds=7, megabytes=900), Refuted)
+    assert len(seen) > 5
+    assert all(limits.seconds <= 7 and limits.megabytes == 900 for limits in seen)
+
+
+def test_a_check_at_its_memory_limit_says_so() -> None:
+    fp16 = parse_format("fp16")
+    claim = Claim(Values("x y z", fp16), (x * y) * z <= x * (y * z) + y, requires=(x > 1) & (y > 1) & (z > 1))
+    verdict = prove.check(claim, method="smt", seconds=60, megabytes=20)
+    assert isinstance(verdict, Unknown)
+    assert verdict.reason == "the memory limit of 20 MB"
+    with pytest.raises(InputError, match="megabytes"):
+        prove.check(Claim(Values("x", Fixed(2)), x == x), method="enumerate", megabytes=20)
+
+
+@pytest.mark.parametrize("name", ["a|b", "x\\y", "exp.0", "n1", "(x)", "é"])
+def test_any_name_will_do(name) -> None:
+    v = prove.expressions.Variable(name)
+    claim = Claim(Values([name], Fixed(4)), exp(v) >= 1)
+    assert smt.check(claim, Fixed(4)).counterexample.values == {name: "-1/16"}

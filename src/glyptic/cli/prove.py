@@ -83,9 +83,9 @@ class Prove:
             means: dict[str, Any] = {"seconds": self.seconds, "backend": self.backend, "workers": self.workers}
             result = recheck(self.recheck, **means)
             print(result)
-            for assumption in getattr(result.said, "assumptions", ()):
+            for assumption in result.assumptions:
                 print(f"  assuming that {assumption}")
-            return 0 if result.agrees else 1
+            return 0 if result.proved else 1
         return self._sweep() if self.formats else self._check()
 
     def _check(self) -> int:

@@ -5,7 +5,7 @@ An answer is true in a Boolean context exactly when it is `Proved`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -91,6 +91,7 @@ class Vacuous:
     requires: str
     inputs: int | None = None
     solvers: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
     seconds: float = 0.0
 
     def __bool__(self) -> bool:
@@ -137,17 +138,56 @@ def verdict_from_json(data: Mapping[str, Any]) -> Verdict:
     True
     """
     fields = dict(data)
-    kind = _KINDS.get(fields.pop("answer", ""))
+    kind = _KINDS.get(str(fields.pop("answer", "")))
     if kind is None:
         raise FileError(f"{data.get('answer')!r} is not an answer; there are {', '.join(_KINDS)}.")
-    for name in ("solvers", "assumptions", "tried"):
-        if name in fields:
-            fields[name] = tuple(fields[name])
-    if "counterexample" in fields:
-        example = dict(fields["counterexample"])
-        example["input"] = tuple(example["input"]) if example.get("input") is not None else None
-        fields["counterexample"] = Counterexample(**example)
     try:
-        return kind(**fields)
-    except TypeError as error:
+        return kind(**{name: _READERS[name](value) for name, value in fields.items()})
+    except (KeyError, TypeError) as error:
         raise FileError(f"an answer {kind.__name__} with wrong fields: {error}.") from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{value!r} is not a list of texts")
+    return tuple(map(_text, value))
+
+
+def _named_texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{value!r} does not give texts by name")
+    return {name: _text(text) for name, text in value.items()}
+
+
+def _count(value: Any) -> int | None:
+    if not (value is None or type(value) is int):
+        raise TypeError(f"{value!r} is not a count")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise TypeError(f"{value!r} is not a time")
+    return float(value)
+
+
+def _counterexample(value: Any) -> Counterexample:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{value!r} is not a counterexample")
+    readers: dict[str, Callable[[Any], Any]] = {"input": _texts, "values": _named_texts, "observed": _named_texts}
+    return Counterexample(**{name: None if x is None else readers[name](x) for name, x in value.items()})
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("claim", "method", "over", "requires", "reason", "smallest"), _text),
+    **dict.fromkeys(("inputs", "satisfying", "failures"), _count),
+    **dict.fromkeys(("solvers", "assumptions", "tried"), _texts),
+    "seconds": _seconds,
+    "counterexample": _counterexample,
+}

@@ -37,7 +37,8 @@ def check(
     """Decide a claim, in its own format or another.
 
     `auto` enumerates inputs, and values up to 2^24 combinations; beyond that values go to the solvers. An enumeration interrupted
-    with a `journal` goes on from there when it is started again.
+    with a `journal` goes on from there when it is started again. `seconds` bounds an enumeration, or each question to a solver;
+    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -62,6 +63,8 @@ def check(
         limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
         stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
         return smt.check(claim, claim.subject.format, **stated)
+    if megabytes is not None and method == "enumerate":
+        raise InputError("megabytes bounds solvers; an enumeration needs a few megabytes a worker whatever its length.")
     path = None if journal is None else Path(journal)
     return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
 

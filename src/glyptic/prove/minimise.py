@@ -5,6 +5,7 @@ Everything here runs in exact fractions (the reference engine), so that a counte
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,20 +20,35 @@ from glyptic.prove.enumeration.settings import free_names, judge, setting_of_cod
 from glyptic.prove.enumeration.trie import whole_visit
 from glyptic.prove.evaluation import Batch, Partial, value
 
+SECONDS = 20.0  # for making a counterexample smaller
+
 
 def fails(claim: Claim, codes: Sequence[int]) -> bool:
     """Whether a claim on values fails for these codes, decided in exact fractions."""
-    column = np.array(codes, np.int64)[:, None]
-    return bool(judge(claim, setting_of_codes(claim, column, "reference"))[1][0])
+    return bool(_judged(claim, codes)[1][0])
 
 
-def minimised(claim: Claim, codes: Sequence[int]) -> tuple[int, ...]:
-    """A counterexample from which no single value can be moved nearer to 0, by any of the moves tried, and still fail."""
-    best = tuple(int(code) for code in codes)
+def satisfies(claim: Claim, codes: Sequence[int]) -> bool:
+    """Whether these codes meet the precondition of a claim on values, decided in exact fractions."""
+    return bool(_judged(claim, codes)[0][0])
+
+
+def _judged(claim: Claim, codes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    return judge(claim, setting_of_codes(claim, np.array(codes, np.int64)[:, None], "reference"))
+
+
+def minimised(claim: Claim, codes: Sequence[int], seconds: float = SECONDS) -> tuple[int, ...]:
+    """A counterexample from which no single value can be moved nearer to 0, by any of the moves tried, and still fail.
+
+    When the time is over, the smallest so far.
+    """
+    best, deadline = tuple(int(code) for code in codes), time.perf_counter() + seconds
     improved = True
     while improved:
         improved = False
         for candidate in _nearer(best):
+            if time.perf_counter() > deadline:
+                return best
             if fails(claim, candidate):
                 best, improved = candidate, True
                 break
@@ -40,32 +56,26 @@ def minimised(claim: Claim, codes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _nearer(codes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Smaller neighbours, the boldest first: a value made 0, its sign dropped, halved, brought down by one."""
-    for bold in (lambda c: 0, lambda c: abs(c), lambda c: int(c / 2), lambda c: c - (c > 0) + (c < 0)):
+    """Smaller neighbours, the boldest first: a value made 0, its sign dropped, brought down by 2^k, … 4, 2, 1."""
+    largest = max(map(abs, codes))
+    zeroed, positive = [0] * len(codes), [abs(code) for code in codes]
+    moved = [_toward_zero(codes, 1 << k) for k in reversed(range(largest.bit_length()))]
+    for wanted in (zeroed, positive, *moved):
         for k, code in enumerate(codes):
-            changed = bold(code)
-            if changed != code:
-                yield (*codes[:k], changed, *codes[k + 1 :])
+            if wanted[k] != code:
+                yield (*codes[:k], wanted[k], *codes[k + 1 :])
 
 
-def refutation(
-    claim: Claim,
-    codes: Sequence[int],
-    *,
-    method: str = "smt",
-    solvers: tuple[str, ...] = (),
-    seconds: float = 0.0,
-    minimal: bool = False,
-    over: str = "",
-    **counts: Any,
-) -> Refuted:
+def _toward_zero(codes: tuple[int, ...], by: int) -> list[int]:
+    return [code if abs(code) < by else code - by if code > 0 else code + by for code in codes]
+
+
+def refutation(claim: Claim, codes: Sequence[int], method: str, minimal: bool, **about: Any) -> Refuted:
     """The verdict for a claim on values, given one counterexample; `minimal` if it is the smallest already."""
-    found = tuple(codes) if minimal else minimised(claim, codes)
-    example = example_of_codes(claim, found)
+    example = example_of_codes(claim, codes if minimal else minimised(claim, codes))
     smallest = "globally" if minimal else "locally"
-    return Refuted(
-        str(claim), method, over or str(claim.subject), example, smallest, solvers=solvers, seconds=seconds, **counts
-    )
+    about.setdefault("over", str(claim.subject))
+    return Refuted(str(claim), method, counterexample=example, smallest=smallest, **about)
 
 
 def example_of_codes(claim: Claim, codes: Sequence[int]) -> Counterexample:

@@ -31,10 +31,12 @@ from glyptic.exact.report import table
 from glyptic.numbers import AnyFormat
 from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
-from glyptic.prove.checking import check
+from glyptic.prove.checking import check, in_format
 from glyptic.prove.claims import Claim
 from glyptic.prove.grids import format_grid
+from glyptic.prove.portable import digest
 
+KIND, VERSION = "glyptic.prove.sweep", 2
 ClaimOf = Claim | Callable[[AnyFormat], Claim]
 
 
@@ -78,11 +80,12 @@ def sweep(
 ) -> Sweep:
     """Check a claim, or the claim that a function builds for each format, in every format of a grid.
 
-    With `kept`, finished formats are kept in that file, and a sweep started again goes on from there.
+    With `kept`, finished formats are kept in that file, and a sweep started again goes on from there: with those formats whose
+    claim, weights included, is the same as then, and was decided.
     """
     wanted = format_grid(formats) if isinstance(formats, str) else list(formats)
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
-    done = {} if kept is None else _read(Path(kept), title)
+    done = {} if kept is None else _still_good(_read(Path(kept), title), claim, wanted)
     workers = workers or cores()
     with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, leave=False, disable=not progress) as bar:
 
@@ -91,9 +94,9 @@ def sweep(
 
         for deaths in range(6):
             try:
-                for format, verdict in stream(_cell, left(), backend, workers):
+                for format, cell in stream(_check, left(), backend, workers):
                     if format not in done:
-                        done[format] = verdict
+                        done[format] = cell
                         bar.update()
                         if kept is not None:
                             _write(Path(kept), title, done)
@@ -101,33 +104,69 @@ def sweep(
             except WorkerLost:
                 if deaths == 5:
                     raise
-    return Sweep(title, {str(format): done[str(format)] for format in wanted})
+    return Sweep(title, {str(format): done[str(format)].verdict for format in wanted})
 
 
-def _cell(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[str, Verdict]:
+@dataclass(frozen=True)
+class _Cell:
+    """One format's verdict, with the digest of the claim that it is about ("" if the construction refuses the format)."""
+
+    digest: str
+    verdict: Verdict
+
+
+def _made(claim: ClaimOf, format: AnyFormat) -> Claim:
+    return in_format(claim if isinstance(claim, Claim) else claim(format), format)
+
+
+def _check(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[str, _Cell]:
     """One format, in one worker; a construction that refuses the format is an answer too."""
     try:
-        made = claim if isinstance(claim, Claim) else claim(format)
-        return str(format), check(made, format, **{"workers": 1, "progress": False, **means})
+        made = _made(claim, format)
+        return str(format), _Cell(digest(made), check(made, **{"workers": 1, "progress": False, **means}))
     except GlypticError as error:
-        return str(format), Unknown(str(claim), "construction", str(format), f"{type(error).__name__}: {error}")
+        said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
+        reason = f"{type(error).__name__}: {error}"
+        return str(format), _Cell("", Unknown(said, "construction", str(format), reason))
 
 
-def _write(path: Path, title: str, done: dict[str, Verdict]) -> None:
-    content = {"kind": "glyptic.prove.sweep", "name": title}
-    verdicts = {format: verdict_to_json(verdict) for format, verdict in done.items()}
-    write_whole(path, (json.dumps({**content, "verdicts": verdicts}, ensure_ascii=False, indent=1) + "\n").encode())
+# Kept files -------------------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, title: str) -> dict[str, Verdict]:
+def _still_good(cells: dict[str, _Cell], claim: ClaimOf, wanted: Iterable[AnyFormat]) -> dict[str, _Cell]:
+    """The cells that need not be checked again: decided, and about what is claimed now."""
+    good = {}
+    for format in wanted:
+        cell = cells.get(str(format))
+        if cell is None or isinstance(cell.verdict, Unknown) or not cell.digest:
+            continue
+        if cell.digest == digest(_made(claim, format)):
+            good[str(format)] = cell
+    return good
+
+
+def _write(path: Path, title: str, done: dict[str, _Cell]) -> None:
+    cells = {format: {"digest": cell.digest, **verdict_to_json(cell.verdict)} for format, cell in done.items()}
+    content = {"kind": KIND, "version": VERSION, "name": title, "cells": cells}
+    try:
+        write_whole(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
+    except OSError as error:
+        raise FileError(f"cannot write the sweep {path}: {error.strerror or error}.") from None
+
+
+def _read(path: Path, title: str) -> dict[str, _Cell]:
     if not path.exists():
         return {}
     try:
         content = json.loads(path.read_bytes())
-        if content["kind"] != "glyptic.prove.sweep" or content["name"] != title:
+        if (content["kind"], content["version"], content["name"]) != (KIND, VERSION, title):
             raise FileError(f"{path} is not a file of the sweep {title!r}; delete it, or name another.")
-        return {format: verdict_from_json(data) for format, data in content["verdicts"].items()}
+        return {format: _cell(**data) for format, data in content["cells"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{path} cannot be read as a sweep ({error}); delete it, or name another.") from None
+
+
+def _cell(digest: str, **verdict: Any) -> _Cell:
+    return _Cell(digest, verdict_from_json(verdict))

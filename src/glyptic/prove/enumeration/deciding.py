@@ -12,17 +12,17 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from glyptic.errors import InputError
-from glyptic.exact.running import Engine, prepared_for
+from glyptic.exact.running import Engine
 from glyptic.parallel import WorkerLost, cores, stream
-from glyptic.prove import expressions as e
 from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.assumptions import of_enumeration
 from glyptic.prove.claims import Block, Claim, Inputs
 from glyptic.prove.enumeration.journal import Journal
-from glyptic.prove.enumeration.settings import arithmetic_for
 from glyptic.prove.enumeration.units import Job, Tally, Unit, count_values, merged, plan, size_of, smaller, work
-from glyptic.prove.minimise import example_of_input, refutation
+from glyptic.prove.minimise import example_of_codes, example_of_input, fails, input_fails, refutation
 from glyptic.prove.portable import digest
 
+METHOD = "enumeration"
 _TIMES_A_WORKER_MAY_DIE = 5
 _ALONE_SECONDS = (
     3.0  # of work in this process before others are started, which takes them longer than that to be of use
@@ -51,7 +51,7 @@ def enumerate_claim(claim: Claim, means: Means) -> Verdict:
         raise InputError(f"a time limit of {means.seconds} s leaves no time; give more.")
     job = Job(claim, means.engine, means.count_all, deadline)
     units = plan(claim)
-    journal = Journal(digest(claim) + means.engine * (means.engine != "auto"), means.journal)
+    journal = Journal(digest(claim) + means.engine * (means.engine != "auto"), len(units), means.journal)
     try:
         _finish(job, units, journal, means)
     finally:
@@ -119,26 +119,34 @@ def _numbered_work(number: int, job: Job, unit: Unit, known: tuple[int, ...] | N
 
 def _verdict(job: Job, units: list[Unit], journal: Journal, seconds: float) -> Verdict:
     claim, total = job.claim, merged(job.claim, journal.done.values())
-    over, assumptions = describe(claim), assumed(claim, job.engine)
+    over, assumptions = describe(claim), of_enumeration(claim, job.engine)
     complete = len(journal.done) == len(units)
-    method = "enumeration"
     if total.example is not None:
-        counted = complete and not total.skipped
-        about: dict[str, Any] = {"method": method, "over": over, "assumptions": assumptions, "seconds": seconds}
-        about |= {"inputs": total.inputs, "failures": total.failures if counted else None}
-        about["satisfying"] = total.satisfying if counted else None
-        if not isinstance(claim.subject, Inputs):
-            return refutation(claim, total.example, minimal=complete, **about)
-        # Shorter inputs come first, but units end in any order: only when all are in is the smallest known.
-        size = "globally" if complete else "locally"
-        return Refuted(str(claim), counterexample=example_of_input(claim, total.example), smallest=size, **about)
+        about: dict[str, Any] = {"over": over, "assumptions": assumptions, "seconds": seconds, "inputs": total.inputs}
+        if complete and not total.skipped:
+            about |= {"failures": total.failures, "satisfying": total.satisfying}
+        return _refuted(claim, total.example, complete, about)
     if not complete:
         tried = f"enumeration of {over}: {len(journal.done)} of {len(units)} units, {total.inputs:,} inputs, none fails"
         reason = f"the time limit, after {seconds:.1f} s"
-        return Unknown(str(claim), method, over, reason, (tried,), total.inputs, seconds)
+        return Unknown(str(claim), METHOD, over, reason, (tried,), total.inputs, seconds)
     if not total.satisfying:
-        return Vacuous(str(claim), method, over, str(claim.requires), total.inputs, seconds=seconds)
-    return Proved(str(claim), method, over, total.inputs, total.satisfying, assumptions=assumptions, seconds=seconds)
+        counted = {"inputs": total.inputs, "assumptions": assumptions, "seconds": seconds}
+        return Vacuous(str(claim), METHOD, over, str(claim.requires), **counted)  # type: ignore[arg-type]
+    return Proved(str(claim), METHOD, over, total.inputs, total.satisfying, assumptions=assumptions, seconds=seconds)
+
+
+def _refuted(claim: Claim, example: tuple[int, ...], complete: bool, about: dict[str, Any]) -> Verdict:
+    """A counterexample counts when the fractions confirm it; shorter inputs come first, but units end in any order."""
+    of_inputs = isinstance(claim.subject, Inputs)
+    if not (input_fails if of_inputs else fails)(claim, example):
+        shown = example_of_input(claim, example) if of_inputs else example_of_codes(claim, example)
+        reason = "a contradiction: what failed does not fail in exact fractions (or a predicate changed its mind)"
+        return Unknown(str(claim), METHOD, about["over"], reason, (str(shown),), about["inputs"], about["seconds"])
+    if not of_inputs:
+        return refutation(claim, example, METHOD, minimal=complete, **about)
+    size = "globally" if complete else "locally"
+    return Refuted(str(claim), METHOD, counterexample=example_of_input(claim, example), smallest=size, **about)
 
 
 def describe(claim: Claim) -> str:
@@ -147,26 +155,3 @@ def describe(claim: Claim) -> str:
     if isinstance(subject, Inputs):
         return f"all {subject.count:,} {subject}, over {' '.join(subject.vocabulary)}"
     return f"all {count_values(claim):,} {'' if isinstance(subject, Block) else 'values of '}{subject}"
-
-
-def assumed(claim: Claim, engine: Engine) -> tuple[str, ...]:
-    """What a verdict by enumeration rests on."""
-    subject = claim.subject
-    assert subject.format is not None
-    transformers = [] if not isinstance(subject, Inputs | Block) else list(subject.transformers.values())
-    used = [prepared_for(t, engine).arithmetic for t in transformers] or [arithmetic_for(subject.format, engine)]
-    out = [f"the rounding of {subject.format} is the one meant: nearest, ties to {_ties(subject.format)}, saturating"]
-    if type(used[0]).__name__ == "Fast":
-        out.append("compiled kernels compute in IEEE 754 hosts what fractions do (glyptic.numbers.hosts says why)")
-    if transformers:
-        options = ", ".join(f"{name} {value}" for name, value in vars(transformers[0].options).items())
-        out.append(f"the transformer is read with the options {options}")
-        out.append("exp is correctly rounded (enclosures by mpmath)")
-    for node in (*claim.requires.parts(), *claim.ensures.parts()):
-        if isinstance(node, e.Holds):
-            out.append(f"the Python predicate {node.name} says what is meant, and answers the same each time")
-    return tuple(dict.fromkeys(out))
-
-
-def _ties(format: object) -> str:
-    return "even" if getattr(format, "ties", "zero") == "even" else "the smaller"

@@ -23,9 +23,9 @@ _SECONDS_BETWEEN_WRITES = 0.5
 class Journal:
     """Finished units of one job, in memory and, if a path is given, in a file."""
 
-    def __init__(self, digest: str, path: Path | None = None) -> None:
+    def __init__(self, digest: str, units: int, path: Path | None = None) -> None:
         self.digest, self.path = digest, path
-        self.done: dict[int, Tally] = {} if path is None or not path.exists() else _read(path, digest)
+        self.done: dict[int, Tally] = {} if path is None or not path.exists() else _read(path, digest, units)
         self.resumed = len(self.done)
         self._written = 0.0
         if path is not None:
@@ -58,7 +58,7 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
 
-def _read(path: Path, digest: str) -> dict[int, Tally]:
+def _read(path: Path, digest: str, units: int) -> dict[int, Tally]:
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
@@ -70,12 +70,15 @@ def _read(path: Path, digest: str) -> dict[int, Tally]:
     if content.get("job") != digest:
         raise FileError(f"{path} is the journal of another claim or model; delete it, or name another.")
     try:
-        return {int(number): _tally(*entry) for number, entry in content["done"].items()}
+        done = {int(number): _tally(*entry) for number, entry in content["done"].items()}
+        if not all(0 <= number < units for number in done):
+            raise ValueError("a unit that is none of the job's")
+        return done
     except (KeyError, TypeError, ValueError, AttributeError):
         raise FileError(f"{path} is damaged: its list of finished units cannot be read; delete it.") from None
 
 
 def _tally(inputs: int, satisfying: int, failures: int, example: list[int] | None, skipped: bool) -> Tally:
-    if not all(isinstance(n, int) for n in (inputs, satisfying, failures)):
-        raise TypeError("counts must be integers")
+    if not all(type(n) is int for n in (inputs, satisfying, failures, *(example or ()))):
+        raise TypeError("counts and examples are integers")
     return Tally(inputs, satisfying, failures, None if example is None else tuple(example), bool(skipped))

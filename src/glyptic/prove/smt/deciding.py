@@ -1,19 +1,23 @@
 """Deciding a claim on free values by solvers: bitwuzla first, z3 as the second opinion.
 
-A proof counts when both find no counterexample; if only one could say, the answer says so. A counterexample is brought to the
-smallest there is by further questions, run again in exact fractions, and only then reported.
+A proof counts when both find no counterexample; if only one could say, the answer says so. And some values must be known to meet
+the precondition: one example is enough, run in exact fractions. A counterexample is brought to the smallest there is by further
+questions, run again in fractions, and only then reported.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from glyptic.numbers import AnyFormat, Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict
-from glyptic.prove.claims import Claim, Inputs, Values
-from glyptic.prove.minimise import fails, refutation
+from glyptic.prove.assumptions import of_meaning, of_solvers
+from glyptic.prove.claims import Claim, Inputs
+from glyptic.prove.minimise import fails, refutation, satisfies
 from glyptic.prove.smt import bits
+from glyptic.prove.smt.bits import Bits
 from glyptic.prove.smt.questions import Question, pose
 from glyptic.prove.smt.smallest import codes_of, smallest_codes
 from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
@@ -30,7 +34,7 @@ def check(
     megabytes: int | None = 4096,
     solvers: Sequence[str] = SOLVERS,
 ) -> Verdict:
-    """Decide a claim for all values of the format; each solver may take the time and memory given.
+    """Decide a claim for all values of the format; each solver may take the time and memory given, for each question.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove.claims import Claim, Values
@@ -41,96 +45,96 @@ def check(
     >>> print(check(Claim(Values("h t", Fixed(8)), h + (t - h) == t), Fixed(8)).counterexample)
     h = 1/256, t = -∞: [h + [t − h]] is -32767/128
     """
-    start = time.perf_counter()
     over = str(claim.subject)
     if isinstance(claim.subject, Inputs) or isinstance(format, Exact):
         what = "whole inputs are enumerated" if isinstance(claim.subject, Inputs) else "exact rationals have no bits"
         return Unknown(str(claim), METHOD, over, f"the method: {what}, not put to a solver")
+    start = time.perf_counter()
     try:
         question = pose(claim, format)
     except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"what solvers' terms cover: {error}")
-    limits = Limits(seconds, megabytes)
-    empty = _vacuous(question, solvers, limits)
-    if empty is not None:
-        spent = time.perf_counter() - start
-        return Vacuous(str(claim), METHOD, over, str(claim.requires), solvers=(str(empty),), seconds=spent)
-    replies = _second_opinions(question, solvers, limits)
-    return _verdict(claim, format, question, replies, limits, start)
+    return _Case(claim, question, tuple(solvers), Limits(seconds, megabytes), start).verdict()
 
 
-def _vacuous(question: Question, solvers: Sequence[str], limits: Limits) -> Reply | None:
-    """The reply that the precondition cannot be met, if it cannot."""
-    if question.given is bits.TRUE:
-        return None
-    text = bits.script([*question.domain, question.given])
-    replies = (ask(solver, text, limits) for solver in solvers)
-    decided = next((reply for reply in replies if reply.status in ("sat", "unsat")), None)
-    return decided if decided is not None and decided.status == "unsat" else None
+@dataclass(frozen=True)
+class _Case:
+    """A claim with its question, and who is asked."""
 
+    claim: Claim
+    question: Question
+    solvers: tuple[str, ...]
+    limits: Limits
+    start: float = field(default_factory=time.perf_counter)
 
-def _second_opinions(question: Question, solvers: Sequence[str], limits: Limits) -> list[Reply]:
-    """The solvers' replies to the question, up to the first that finds a counterexample."""
-    text, replies = bits.script(question.failing), []
-    for solver in solvers:
-        replies.append(ask(solver, text, limits))
-        if replies[-1].status == "sat":
-            break
-    return replies
+    def verdict(self) -> Verdict:
+        replies = self._opinions(self.question.failing)
+        found = next((reply for reply in replies if reply.status == "sat"), None)
+        if found is not None:
+            return self._refuted(found, replies)
+        agreed = [reply for reply in replies if reply.status == "unsat"]
+        if not agreed:
+            missing = all(reply.status == "missing" for reply in replies)
+            none = "no solver: pip install 'glyptic[prove]' brings bitwuzla and z3"
+            return self._unknown(none if missing else replies[-1].reason, replies)
+        return self._proved(replies) if self.question.given is bits.TRUE else self._proved_if_met(replies)
 
+    def _opinions(self, conditions: list[Bits]) -> list[Reply]:
+        """The solvers' replies, up to the first that finds a solution."""
+        text, replies = bits.script(conditions), []
+        for solver in self.solvers:
+            replies.append(ask(solver, text, self.limits))
+            if replies[-1].status == "sat":
+                break
+        return replies
 
-def _verdict(
-    claim: Claim, format: AnyFormat, question: Question, replies: list[Reply], limits: Limits, start: float
-) -> Verdict:
-    over, said = str(claim.subject), tuple(map(str, replies))
-    agreed = [reply for reply in replies if reply.status == "unsat"]
-    found = next((reply for reply in replies if reply.status == "sat"), None)
-    if found is not None:
-        return _refute(claim, format, question, found, said, bool(agreed), limits, start)
-    spent = time.perf_counter() - start
-    if not agreed:
-        missing = all(reply.status == "missing" for reply in replies)
-        reason = "no solver: pip install 'glyptic[prove]' brings bitwuzla and z3" if missing else replies[-1].reason
-        return Unknown(str(claim), METHOD, over, reason, said, seconds=spent)
-    alone = () if len(agreed) > 1 else (f"one solver's word, {agreed[0].solver}: no second agreed",)
-    return Proved(
-        str(claim), METHOD, over, solvers=said, assumptions=(*_trusted(claim, question), *alone), seconds=spent
-    )
+    def _proved(self, replies: list[Reply]) -> Proved:
+        said, trusted = tuple(map(str, replies)), self._trusted(replies)
+        about = {"solvers": said, "assumptions": trusted, "seconds": self._spent}
+        return Proved(str(self.claim), METHOD, str(self.claim.subject), **about)  # type: ignore[arg-type]
 
+    def _proved_if_met(self, replies: list[Reply]) -> Verdict:
+        """No counterexample: the claim is proved if its precondition can be met, vacuous if not, and open if nobody knows."""
+        met = self._opinions([*self.question.domain, self.question.given])
+        if met[-1].status == "sat" and satisfies(self.claim, codes_of(self.question, met[-1])):
+            return self._proved(replies)
+        tried = [f"the precondition: {reply}" for reply in met]
+        if met[-1].status != "sat" and any(reply.status == "unsat" for reply in met):
+            over, requires = str(self.claim.subject), str(self.claim.requires)
+            about = {"solvers": tuple(tried), "assumptions": self._trusted(met), "seconds": self._spent}
+            return Vacuous(str(self.claim), METHOD, over, requires, **about)  # type: ignore[arg-type]
+        reason = "the precondition: no counterexample exists, but no values are known that meet it"
+        return self._unknown(reason, [*replies, *tried])
 
-def _trusted(claim: Claim, question: Question) -> tuple[str, ...]:
-    """What a proof rests on besides the solvers."""
-    trusted = ["the solvers' circuits compute what the reference arithmetic does (tests/prove/test_terms.py)"]
-    if not isinstance(claim.subject, Values):
-        trusted.append(
-            "rounding is monotone and commutes with negation; with subnormals, differences tell apart (prove.facts)"
-        )
-    if question.enclosed:
-        trusted.append("exp is monotone and lies within the staircases computed for it")
-    return tuple(trusted)
+    def _refuted(self, found: Reply, replies: list[Reply]) -> Verdict:
+        """A counterexample counts when the fractions confirm it, whoever else disagreed."""
+        codes = codes_of(self.question, found)
+        if not fails(self.claim, codes):
+            if self.question.enclosed:
+                return self._unknown(
+                    "exp, which is only enclosed in a format so wide: the counterexample found is none to exp itself",
+                    replies,
+                )
+            return self._unknown(
+                "a contradiction between a solver and the exact fractions; please report this claim", replies
+            )
+        solver = found.solver.split()[0]
+        smallest, least = smallest_codes(self.question, codes, solver, self.limits)
+        if not fails(self.claim, smallest):  # under an enclosed exp the solver's smallest may be no counterexample
+            smallest, least = codes, False
+        alone = (f"that nothing smaller fails is {solver}'s word alone",) if least else ()
+        said, trusted = tuple(map(str, replies)), (*of_meaning(self.claim), *alone)
+        return refutation(self.claim, smallest, METHOD, least, solvers=said, assumptions=trusted, seconds=self._spent)
 
+    def _unknown(self, reason: str, tried: Sequence[object]) -> Unknown:
+        about = (str(self.claim), METHOD, str(self.claim.subject), reason, tuple(map(str, tried)))
+        return Unknown(*about, seconds=self._spent)
 
-def _refute(
-    claim: Claim,
-    format: AnyFormat,
-    question: Question,
-    found: Reply,
-    said: tuple[str, ...],
-    disputed: bool,
-    limits: Limits,
-    start: float,
-) -> Verdict:
-    """A counterexample counts when the fractions confirm it, whoever else disagreed."""
-    codes = codes_of(question, found)
-    if not fails(claim, codes):
-        spent = time.perf_counter() - start
-        if question.enclosed:
-            reason = "exp, which is only enclosed in a format so wide: the counterexample found is none to exp itself"
-        else:
-            reason = "a contradiction between a solver and the exact fractions; please report this claim"
-        return Unknown(str(claim), METHOD, str(claim.subject), reason, said, seconds=spent)
-    smallest, least = smallest_codes(question, codes, found.solver.split()[0])
-    if not fails(claim, smallest):  # under an enclosed exp the solver's smallest may be no counterexample
-        smallest, least = codes, False
-    spent = time.perf_counter() - start
-    return refutation(claim, smallest, method=METHOD, solvers=said, seconds=spent, minimal=least)
+    def _trusted(self, replies: list[Reply]) -> tuple[str, ...]:
+        agreed = [reply for reply in replies if reply.status == "unsat"]
+        alone = () if len(agreed) > 1 else (f"one solver's word, {agreed[0].solver}: no second agreed",)
+        return (*of_solvers(self.claim, self.question.enclosed), *alone)
+
+    @property
+    def _spent(self) -> float:
+        return time.perf_counter() - self.start

@@ -16,7 +16,7 @@ from glyptic.prove.smt.questions import Question
 from glyptic.prove.smt.solvers import Limits, Reply, ask
 
 CodesFound = tuple[int, ...]
-SECONDS = 20.0
+SECONDS = 20.0  # at most, whatever else the caller allows: a small counterexample is as good as the smallest
 
 
 def codes_of(question: Question, reply: Reply) -> CodesFound:
@@ -26,10 +26,15 @@ def codes_of(question: Question, reply: Reply) -> CodesFound:
 
 
 def smallest_codes(
-    question: Question, found: CodesFound, solver: str, seconds: float = SECONDS
+    question: Question,
+    found: CodesFound,
+    solver: str,
+    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
 ) -> tuple[CodesFound, bool]:
     """The smallest counterexample below one that was found, and whether it is certain that there is no smaller."""
-    search = _Search(question, solver, time.perf_counter() + seconds, list(question.failing))
+    seconds = SECONDS if limits.seconds is None else min(SECONDS, limits.seconds)
+    deadline = time.perf_counter() + seconds
+    search = _Search(question, solver, deadline, limits.megabytes, list(question.failing))
     variables = [bits.variable(name, question.width) for name in question.names]
     distances = [_distance(code, question.width + len(variables).bit_length()) for code in variables]
     best = search.lower(found, reduce(bits.add, distances), lambda codes: sum(map(abs, codes)))
@@ -47,6 +52,7 @@ class _Search:
     question: Question
     solver: str
     deadline: float
+    megabytes: int | None
     fixed: list[Bits] = field(default_factory=list)
     certain: bool = True
 
@@ -56,7 +62,7 @@ class _Search:
         if left <= 0 or not self.certain:
             self.certain = False
             return None
-        reply = ask(self.solver, bits.script([*self.fixed, condition]), Limits(left, None))
+        reply = ask(self.solver, bits.script([*self.fixed, condition]), Limits(left, self.megabytes))
         self.certain = reply.status in ("sat", "unsat")
         return codes_of(self.question, reply) if reply.status == "sat" else None
 
