@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from glyptic.errors import FileError, InputError
+from glyptic.icl import figures
 from glyptic.icl.experiments.cells import Cell, run
-from glyptic.icl.experiments.sweeps import Grid, write_table
+from glyptic.icl.experiments.sweeps import Grid, draw, write_table
 from glyptic.icl.theory.problem import ProblemError
 from glyptic.parallel import scatter
 
@@ -98,6 +99,21 @@ def test_tables(tmp_path):
     assert text[0].split(",") == list(rows[0])
     assert len(text) == 1 + len(rows)
     assert not list(tmp_path.glob("*.part"))
+
+
+def drawn(grid, folder):
+    rows = run(grid.cells(), folder, "sequential", 1, progress=False)
+    _, axes = figures.new()
+    draw(axes, rows, grid.longest_axis())
+    return axes
+
+
+def test_the_figure_of_a_sweep(tmp_path):
+    assert drawn(Grid(prompts=50), tmp_path).get_xlabel() == "examples in training, N = M"  # one N, and M = N
+    assert drawn(Grid(N=(5, 10), M=(7,), prompts=50), tmp_path).get_xlabel() == "examples in training, N"
+    many = drawn(Grid(N=tuple(range(5, 15)), d=tuple(range(1, 10)), prompts=5), tmp_path)
+    colours = {line.get_color() for line in many.lines if line.get_label().startswith("d = ")}
+    assert len(colours) == 9
 
 
 @pytest.mark.slow

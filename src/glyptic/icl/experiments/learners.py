@@ -59,8 +59,8 @@ class SoftmaxAttention(Learner):
     """E + Σ_h W_h^PV E softmax(Eᵀ W_h^KQ E), read at its bottom-right entry.
 
     One head is a convex combination of labels and cannot subtract. Two heads that start with opposite signs can: with
-    small scores, softmax(εs) − softmax(−εs) ≈ 2ε(s − mean s)/n, which is linear attention on centred scores. Centring
-    costs about one example, so two heads come near linear attention, to a factor (N+d+1)/(N+d).
+    small scores, softmax(εs) − softmax(−εs) ≈ 2ε(s − mean s)/n, which is linear attention on centred scores: they come
+    near it without being it.
     """
 
     def __init__(self, d: int, heads: int = 1, scale: float = 0.3, seed: int = 0):

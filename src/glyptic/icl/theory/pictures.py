@@ -154,12 +154,13 @@ def _draw_points(axes: Any, points: Sequence[CriticalPoint]) -> None:
         style = {"color": colour, "markersize": 8, "linestyle": "none", "marker": "x" if kind == SADDLE else "o"}
         if chosen:
             axes.plot([p.descending for p in chosen], [p.loss for p in chosen], label=kind, **style)
-    near = 0.035 * (points[-1].loss - points[0].loss)
-    for index, point in enumerate(points):
-        crowded = [o for o in points[:index] if o.descending == point.descending and point.loss - o.loss < near]
-        where = {"xy": (point.descending, point.loss), "xytext": (8, 9 * len(crowded)), "textcoords": "offset points"}
+    line = 0.045 * (points[-1].loss - points[0].loss)  # the height of a label
+    taken: dict[int, float] = {}  # where the highest label of each column is
+    for point in sorted(points, key=lambda point: point.loss):
+        height = max(point.loss, taken.get(point.descending, -np.inf) + line)
+        taken[point.descending] = height
         text = "both" if "+" in point.path else point.path
-        axes.annotate(text, **where, va="center", fontsize=9, color="#444444")
+        axes.text(point.descending + 0.12, height, text, va="center", fontsize=9, color="#444444")
     most = max(point.descending for point in points)
     axes.set(title="Critical points, and which blocks carry them", ylabel="loss L")
     axes.set(xlabel="directions along which L falls", xlim=(-0.3, most + 0.9), xticks=range(most + 1))

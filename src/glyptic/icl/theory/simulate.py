@@ -49,7 +49,7 @@ def simulated_risk(
             size = min(chunk, left)
             x, y, x_query, target = sampler(rng, size, M)
             errors = (predict(blocks, x, y, x_query) - target) ** 2
-            total, squares, left = total + errors.sum(), squares + errors @ errors, left - size
+            total, squares, left = total + float(errors.sum()), squares + float(errors @ errors), left - size
             bar.update(size)
     mean = total / prompts
     return Estimate(float(mean), float(np.sqrt((squares / prompts - mean**2) / prompts)))
