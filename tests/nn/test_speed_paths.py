@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from glyptic import nn
+from glyptic.nn import few_rows
 from glyptic.nn import linear as linear_file
 from glyptic.nn.attention import attention
 from glyptic.nn.linear import linear
@@ -95,3 +96,42 @@ def test_a_bias_of_each_head_reaches_the_fused_kernel() -> None:
 def test_importing_glyptic_does_not_import_torch() -> None:
     code = "import glyptic, glyptic.exact, sys; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def wide() -> Any:
+    """Wide enough that its feed-forward is packed: 256 × 1024."""
+    config = nn.ModelConfig(kind="decoder", layers=2, width=256, heads=4, vocabulary=50, context=40)
+    return nn.build(config, seed=0).eval()
+
+
+@torch.inference_mode()
+def test_steps_of_few_rows_through_packed_matrices_are_the_same() -> None:
+    model, tokens = wide(), torch.randint(50, (8, 20), generator=torch.Generator().manual_seed(0))
+    session, expected = nn.Session(model, 8, 20, packed=True), model(tokens)
+    kinds = {type(module) for module in session.model.modules()}
+    assert few_rows.PackedLinear in kinds
+    assert few_rows.PackedLinear not in {type(module) for module in model.modules()}
+    assert {p.data_ptr() for p in session.model.parameters()} == {p.data_ptr() for p in model.parameters()}
+    assert (session.feed(tokens[:, :9]) - expected[:, 8]).abs().max() < 1e-5
+    for t in range(9, 20):
+        assert (session.feed(tokens[:, t : t + 1]) - expected[:, t]).abs().max() < 1e-5
+
+
+def test_generation_packs_when_it_pays_and_says_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, prompt = wide(), [[1, 2, 3]] * 2 + [[4, 5]] * 2
+    assert few_rows.worthwhile(model, 4, 20)
+    for rows, steps in ((1, 20), (4, 2), (400, 20)):
+        assert not few_rows.worthwhile(model, rows, steps)
+    assert not few_rows.worthwhile(wide().double(), 4, 20)
+    packed = nn.generate(model, prompt, max_new_tokens=20)
+    monkeypatch.setattr(few_rows, "worthwhile", lambda *_: False)
+    assert torch.equal(nn.generate(model, prompt, max_new_tokens=20), packed)
+
+
+@torch.inference_mode()
+def test_hooks_reach_a_packed_session() -> None:
+    model, tokens = wide(), torch.ones(4, 1, dtype=torch.long)
+    session = nn.Session(model, 4, 8, packed=True)
+    with nn.edited(model, {"blocks.1.hook_resid_post": nn.ablate()}):
+        assert (session.feed(tokens) - model(tokens)[:, -1]).abs().max() < 1e-6
+    assert session.feed(tokens).abs().max() > 0

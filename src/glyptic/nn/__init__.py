@@ -9,6 +9,7 @@ cache.py        static, ring, fixed                              generate.py    
 hooks.py        activations by name, ablation, patching          lecture.py      attention as the lectures build it
 checkpoints.py  folders of config.json and safetensors           families/       the public ones, one file each
 cost.py         parameters, FLOPs and memory as a table          linear.py       products, half precision included
+few_rows.py     products of the few rows of a step               packing.py      encoders without work on padding
 """
 
 from glyptic.nn.attention import attention

@@ -11,11 +11,13 @@ stop token is filled with `pad_token`; when all have, generation ends.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from glyptic.errors import InputError
+from glyptic.nn import few_rows
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.sampling import Sampling, choose
 from glyptic.nn.session import Session
@@ -75,7 +77,9 @@ def stream(
     batch, length = tokens.shape
     if session is None:
         capacity = length + max_new_tokens
-        session = Session(model, batch, capacity, cache=cache, source=source, source_mask=source_mask)
+        packed = few_rows.worthwhile(model, batch, max_new_tokens)
+        inputs: dict[str, Any] = {"source": source, "source_mask": source_mask}
+        session = Session(model, batch, capacity, cache=cache, packed=packed, **inputs)
     generator = None if seed is None else torch.Generator(tokens.device).manual_seed(seed)
     stops = torch.tensor(list(stop_tokens), device=tokens.device)
     stopped = torch.zeros(batch, dtype=torch.bool, device=tokens.device)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from glyptic.errors import InputError, ModelError
+from glyptic.nn import few_rows
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.multi_head import Memory
 
@@ -30,14 +31,16 @@ class Session:
         cache: str = "static",
         source: Tensor | None = None,
         source_mask: Tensor | None = None,
+        packed: bool = False,
     ) -> None:
+        """`packed`: copy large matrices, as they are now, into a layout for steps of `batch` rows (`few_rows.py`)."""
         if model.training:
             raise ModelError("generation needs inference mode; call model.eval() first.")
         if model.config.head not in ("linear", "mlm"):
             raise ModelError(f"head={model.config.head!r} gives no logits over tokens to generate from; use head='linear'.")
         if isinstance(model, EncoderDecoder) != (source is not None):
             raise InputError("an encoder–decoder generates from source=, and only an encoder–decoder does.")
-        self.model = model
+        self.model = few_rows.packed(model, batch) if packed else model
         self.cache = model.new_cache(batch, capacity, cache)
         self.inputs: dict[str, Any] = {}
         if isinstance(model, EncoderDecoder) and source is not None:
