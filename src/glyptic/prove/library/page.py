@@ -33,7 +33,9 @@ _TRUST = """
 - The circuits that solvers get for each rounded operation: compared with exact fractions for all pairs of values of eleven small
   formats, and at random in fourteen larger ones (`tests/prove/test_terms.py`).
 - What terms know of themselves before a solver sees them: rounding is monotone and commutes with negation; where there are
-  subnormals the sign of [x − y] is the order of x and y. `prove.facts(format)` decides these for a format, without using them.
+  subnormals the sign of [x − y] is the order of x and y. `prove.facts(format)` tells how each is known, without using them: in a
+  small format all values are run; in a larger one the sign of differences is put to the solvers, and monotonicity and negation
+  rest on an argument from the definition of rounding, which it states.
 - The layer itself is the one definition in `glyptic.exact.forward`, which fractions and kernels run too.
 """
 

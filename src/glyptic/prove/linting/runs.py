@@ -1,0 +1,66 @@
+"""Warnings that are seen on runs: 0/0, and coordinates that saturate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from glyptic.exact import Transformer
+from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroVariance
+from glyptic.numbers import Exact
+from glyptic.prove.answers import Refuted
+from glyptic.prove.linting.seen import Seen, Warning
+from glyptic.prove.theorems import never_zero_attention
+
+_SEARCHED = 1 << 12  # inputs up to whose number all are searched for 0/0 in attention
+
+
+def masked_keys(seen: Seen) -> Iterator[Warning]:
+    """Queries all of whose visible keys are masked, and other 0/0: one warning for each place, with an input that meets it."""
+    told = set()
+    met = [(error, seen.texts[place]) for place, error in sorted(seen.runs.failures.items())]
+    for error, text in [*met, *_searched(seen.transformer)]:
+        key = type(error), error.layer, error.head
+        if key not in told:
+            told.add(key)
+            kind = "masked keys" if isinstance(error, ZeroAttention) else "0/0"
+            yield Warning(kind, _place(error), f"the input {' '.join(text)!r} meets 0/0 there.")
+
+
+def _place(error: Undefined) -> str:
+    if isinstance(error, ZeroVariance):
+        where = "the final norm" if error.layer is None else f"layer {error.layer}, a norm"
+        return f"{where}, position {error.position}"
+    return "output" if error.layer is None else f"layer {error.layer}, head {error.head}, position {error.position}"
+
+
+def _searched(transformer: Transformer) -> Iterator[tuple[Undefined, tuple[str, ...]]]:
+    """The smallest input with 0/0 in attention, searched exhaustively as far as that is short."""
+    base, length = len(transformer.vocabulary), 0
+    while length < transformer.max_length and sum(base**n for n in range(1, length + 2)) <= _SEARCHED:
+        length += 1
+    exact = isinstance(transformer.format, Exact)  # runs in fractions, which are slow, and exp does not vanish
+    if length == 0 or exact or not any(layer.heads for layer in transformer.layers):
+        return
+    verdict = never_zero_attention(transformer, length, backend="sequential", progress=False)
+    if isinstance(verdict, Refuted) and verdict.counterexample.input is not None:
+        text = verdict.counterexample.input
+        for error in transformer.run_batch([text]).failures.values():
+            yield error, text
+
+
+def saturation(seen: Seen) -> Iterator[Warning]:
+    """Coordinates that reach ±B in a residual."""
+    format = seen.transformer.format
+    if isinstance(format, Exact):
+        return
+    told = set()
+    for stage in seen.runs.trace:
+        if stage == "embedding" or ".after_" in stage or stage == "final_norm":
+            codes = seen.columns(stage)
+            for k in np.flatnonzero((codes >= format.max_code).any(axis=1) | (codes <= -format.max_code).any(axis=1)):
+                if k not in told:
+                    told.add(k)
+                    name = seen.transformer.coordinates[k]
+                    yield Warning("saturation", f"coordinate {name}", f"it reaches ±B, first {stage}.")

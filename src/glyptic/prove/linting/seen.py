@@ -1,0 +1,83 @@
+"""What the linter looks at: a transformer, runs of it with their traces, and how their inputs were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from glyptic.exact import Transformer
+from glyptic.exact.forward import Prepared
+from glyptic.exact.running import Batch, prepared_for
+
+_STAGES = ("embedding", "*.after_*", "final_norm", "*.hidden", "*.head.*")
+
+
+@dataclass(frozen=True)
+class Warning:
+    """One finding: its kind, where, and a sentence."""
+
+    kind: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A transformer and what was seen of it."""
+
+    transformer: Transformer
+    prepared: Prepared
+    texts: tuple[tuple[str, ...], ...]
+    runs: Batch
+    chosen: str
+
+    def columns(self, stage: str) -> np.ndarray:
+        """A traced part of all runs side by side, as codes (coordinates, columns); undefined runs left out."""
+        kept = list(self._defined(stage))
+        return np.concatenate(kept, axis=1) if kept else np.zeros((0, 0), np.int64)
+
+    def batches(self, *stages: str) -> Iterator[tuple[np.ndarray, ...]]:
+        """Some traced parts, as codes (…, positions, batch): one batch for each length; undefined runs left out."""
+        runs = list(zip(*(self._defined(stage) for stage in stages), strict=True))
+        for length in sorted({run[0].shape[-1] for run in runs}):
+            alike = [run for run in runs if run[0].shape[-1] == length]
+            yield tuple(np.stack(part, axis=-1) for part in zip(*alike, strict=True))
+
+    def _defined(self, stage: str) -> Iterator[np.ndarray]:
+        traced = self.runs.trace.get(stage, [])
+        return (array for place, array in enumerate(traced) if place not in self.runs.failures)
+
+
+def look(transformer: Transformer, count: int) -> Seen:
+    """Run some inputs and trace them."""
+    texts, chosen = sample_inputs(transformer, count)
+    return Seen(transformer, prepared_for(transformer), texts, transformer.run_batch(texts, trace=_STAGES), chosen)
+
+
+def sample_inputs(transformer: Transformer, count: int) -> tuple[tuple[tuple[str, ...], ...], str]:
+    """All inputs up to the longest length that fits in half of `count`; of longer ones, those of one token, and some at random.
+
+    What a construction forgets shows at extremes: an input of one token only, of each length. The seed is fixed.
+    """
+    vocabulary = transformer.vocabulary
+    texts: list[tuple[str, ...]] = []
+    length = 0
+    while length < transformer.max_length and len(texts) + len(vocabulary) ** (length + 1) <= count // 2:
+        length += 1
+        texts += list(product(vocabulary, repeat=length))
+    chosen, left = f"all {len(texts)} inputs up to length {length}", count - len(texts)
+    if length == transformer.max_length:
+        return tuple(texts), chosen
+    sizes = range(transformer.max_length, length, -1)
+    texts += [(token,) * size for size in sizes for token in vocabulary][: left // 2]
+    rng = np.random.default_rng(0)
+    while len(texts) < count:
+        size = int(rng.integers(length + 1, transformer.max_length + 1))
+        texts.append(tuple(vocabulary[i] for i in rng.integers(0, len(vocabulary), size)))
+    return tuple(texts), f"{chosen} and {left} longer ones, of one token or at random"
