@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +33,108 @@ def change_config(folder: Path, **fields: Any) -> None:
     (folder / "config.json").write_text(json.dumps({k: v for k, v in {**config, **fields}.items() if v is not ...}))
 
 
-def test_missing_and_unexpected_names_are_listed(folder: Path) -> None:
-    def change(tensors: dict[str, torch.Tensor]) -> None:
-        tensors["transformer.h.1.attn.rotary"] = tensors.pop("transformer.h.1.attn.c_attn.weight")
+@pytest.mark.parametrize("name", [*oracles.FAMILIES, "glyptic"])
+def test_missing_and_unexpected_names_are_listed(name: str, tmp_path: Path) -> None:
+    if name == "glyptic":
+        nn.save(small.model().float(), tmp_path)
+    else:
+        oracles.scramble(oracles.FAMILIES[name]()).save_pretrained(tmp_path)
+    lost = next(key for key in sorted(load_file(tmp_path / "model.safetensors")) if "0" in key and key.endswith("weight"))
+    change_tensors(tmp_path, lambda tensors: tensors.update({"not.ours": tensors.pop(lost)}))
+    prefix = "vit." if name == "vit" else ""
+    assert lost.startswith(prefix)
+    message = f"missing: {re.escape(lost)}; unexpected: not.ours."
+    for read in (nn.load, nn.read_config):
+        with pytest.raises(FileError, match=message):
+            read(tmp_path)
 
-    change_tensors(folder, change)
-    message = "missing: transformer.h.1.attn.c_attn.weight; unexpected: transformer.h.1.attn.rotary."
-    with pytest.raises(FileError, match=message):
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.int64, torch.float8_e4m3fn], ids=str)
+def test_quantized_weights_are_named(folder: Path, kind: torch.dtype) -> None:
+    change_tensors(folder, lambda t: t.update({"transformer.wpe.weight": torch.ones(23, 20).to(kind)}))
+    with pytest.raises(FileError, match=r"of wrong shape or kind: embedding.position.weight holds (int|float8)"):
         nn.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"layers": ...}, "config.json: layers is missing; ModelConfig has no default for it."),
+        ({"colour": "red"}, "config.json: colour='red' is not a field of ModelConfig."),
+        ({"rotary_scaling": {"kind": "linear", "factor": 2.0, "speed": 1}}, "speed=1 is not a field of RotaryScaling."),
+        ({"rotary_scaling": {"kind": "linear"}}, "factor is missing; RotaryScaling has no default for it."),
+        ({"rotary_scaling": {"kind": "linear", "factor": None}}, "rotary_scaling.factor=None must be a number."),
+        ({"rotary_scaling": "linear"}, "rotary_scaling='linear' must be a RotaryScaling or None."),
+        ({"norm_eps": None}, "norm_eps=None must be a number."),
+        ({"dropout": "half"}, "dropout='half' must be a number."),
+        ({"tied": 1}, "tied=1 must be true or false."),
+        ({"layers": True}, "layers=True must be a whole number."),
+        ({"kind": None}, "kind=None must be a text."),
+    ],
+)
+def test_a_native_config_with_bad_fields_gets_a_sentence(tmp_path: Path, fields: dict[str, Any], message: str) -> None:
+    nn.save(small.model(), tmp_path)
+    change_config(tmp_path, **fields)
+    with pytest.raises(FileError, match=re.escape(message)):
+        nn.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        ("llama", {"rope_parameters": {"rope_type": "linear", "factor": None}}, "rotary_scaling.factor=None must be"),
+        ("llama", {"rope_parameters": {"rope_type": "linear"}}, "config.json has no 'factor', which llama needs"),
+        ("llama", {"rope_parameters": "fast"}, "the rotary settings 'fast' must be an object"),
+        ("llama", {"rms_norm_eps": "small"}, "norm_eps='small' must be a number"),
+        ("t5", {"d_model": None}, "d_model=None must be a whole number"),
+        ("vit", {"patch_size": 0}, "patch_size=0 must be a whole number"),
+        ("vit", {"image_size": [15, 15]}, r"image_size=[15, 15] must be a whole number"),
+        ("bert", {"hidden_size": None}, "width=None must be a whole number"),
+    ],
+)
+def test_a_public_config_with_bad_fields_gets_a_sentence(
+    tmp_path: Path, name: str, fields: dict[str, Any], message: str
+) -> None:
+    oracles.FAMILIES[name]().save_pretrained(tmp_path)
+    change_config(tmp_path, **fields)
+    with pytest.raises((FileError, ModelError), match=re.escape(message)):
+        nn.load(tmp_path)
+
+
+@pytest.mark.parametrize("family", oracles.FAMILIES)
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "decoder", "head_width": 3},
+        {"kind": "decoder", "feed_forward": "geglu"},
+        {"kind": "encoder", "head": "class", "classes": 2},
+        {"kind": "encoder_decoder", "feed_forward": "gelu"},
+        {"kind": "vit", "image_size": 8, "patch_size": 4, "head": "none", "feed_forward": "swiglu"},
+    ],
+    ids=str,
+)
+def test_what_a_family_cannot_say_is_named(family: str, fields: dict[str, Any], tmp_path: Path) -> None:
+    model = small.model(**fields)
+    with pytest.raises(ModelError, match=rf"^\w+=.* cannot be said in a {family} checkpoint; save without family=\."):
+        nn.save(model, tmp_path / "there", family=family)
+    assert not (tmp_path / "there").exists()
+
+
+def test_an_activation_that_a_family_lacks_is_named_by_our_field(tmp_path: Path) -> None:
+    for family, kind in (("gpt2", "decoder"), ("bert", "encoder")):
+        with pytest.raises(ModelError, match="feed_forward='swiglu' cannot be said"):
+            nn.save(small.model(kind=kind, feed_forward="swiglu"), tmp_path, family=family)
+
+
+def test_linear_scaling_without_a_trained_length_is_saved(tmp_path: Path) -> None:
+    scaling = nn.RotaryScaling("linear", 2.0)
+    config = nn.preset("llama", layers=1, width=12, heads=3, vocabulary=9, feed_forward_width=7, rotary_scaling=scaling)
+    nn.save(nn.build(config.replace(head_width=4, key_value_heads=3)), tmp_path, family="llama")
+    assert nn.load(tmp_path).config.rotary_scaling == scaling
+
+
+def test_a_config_is_read_without_the_numbers(folder: Path) -> None:
+    assert nn.read_config(folder) == nn.load(folder).config
 
 
 def test_long_lists_are_cut(folder: Path) -> None:
@@ -140,7 +235,7 @@ def test_bert_files_of_its_first_years(tmp_path: Path) -> None:
 def test_rotary_settings_of_older_configs(tmp_path: Path) -> None:
     oracles.llama(rope_parameters={"rope_type": "linear", "rope_theta": 500.0, "factor": 3.0}).save_pretrained(tmp_path)
     today = nn.load(tmp_path).config
-    assert (today.rotary_base, today.rotary_scaling) == (500.0, nn.RotaryScaling("linear", 3.0, 29))
+    assert (today.rotary_base, today.rotary_scaling) == (500.0, nn.RotaryScaling("linear", 3.0))
     change_config(tmp_path, rope_parameters=..., rope_theta=500.0, rope_scaling={"type": "linear", "factor": 3.0})
     assert nn.load(tmp_path).config == today
     oracles.gpt_neox().save_pretrained(tmp_path / "neox")

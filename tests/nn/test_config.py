@@ -77,6 +77,11 @@ def test_bad_shapes_are_named() -> None:
         model(tokens.float())
     with pytest.raises(InputError, match=r"vectors have shape \(2, 5, 7\); they must be \[B, T, width=12\]"):
         model(vectors=torch.zeros(2, 5, 7))
+    for wrong in (11, -1):
+        with pytest.raises(InputError, match=rf"tokens hold {wrong}; they must be in 0 … 10\."):
+            model(torch.tensor([[1, wrong]]))
+    with pytest.raises(InputError, match=r"types hold 2; they must be in 0 … 1\."):
+        small.model(kind="encoder", token_types=2)(tokens, types=torch.full_like(tokens, 2))
     with pytest.raises(InputError, match="either tokens or vectors"):
         model()
     with pytest.raises(InputError, match=r"padding_mask has shape \(2, 4\)"):

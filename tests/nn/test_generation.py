@@ -101,7 +101,43 @@ def test_beam_search(name: str, beams: int, penalty: float, tmp_path: Path) -> N
         new = sequence[length : length + len(hypothesis.tokens)].tolist()
         assert new == list(hypothesis.tokens), row
         if beams > 1:
-            assert abs(result.sequences_scores[row].item() - hypothesis.score) < 1e-4
+            assert abs(result.sequences_scores[row].item() - hypothesis.score) <= 1e-5
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=["f32", "f64"])
+@pytest.mark.parametrize("name", [*oracles.DECODERS, "t5", "marian"])
+@torch.no_grad()
+def test_beam_scores_equal_public_log_probabilities(
+    name: str, dtype: torch.dtype, tolerance: float, tmp_path: Path
+) -> None:
+    """Each hypothesis, scored anew by one forward pass of the public model over prompt and continuation."""
+    theirs, ours = pair(name, tmp_path)
+    theirs, ours = theirs.to(dtype), ours.to(dtype)
+    seq2seq = name in ("t5", "marian")
+    prompt = torch.tensor([[theirs.config.decoder_start_token_id]] if seq2seq else [[7, 8, 11]])
+    source = torch.tensor([[5, 9, 3, 4]])
+    more = {"source": source} if seq2seq else {}
+    with oracles.no_downcast(dtype):
+        (found,) = nn.beam_search(
+            ours, prompt, beams=4, max_new_tokens=7, length_penalty=0.7, stop_tokens=[3, 20], **more
+        )
+        assert len(found) == 4
+        for hypothesis in found:
+            tokens = torch.cat([prompt, torch.tensor([hypothesis.tokens])], dim=1)
+            out = theirs(input_ids=source, decoder_input_ids=tokens) if seq2seq else theirs(tokens)
+            log_p = out.logits[0, prompt.shape[1] - 1 : -1].log_softmax(-1)
+            total = log_p.gather(1, torch.tensor(hypothesis.tokens)[:, None]).sum().item()
+            assert abs(total / len(hypothesis.tokens) ** 0.7 - hypothesis.score) <= tolerance
+
+
+def test_more_beams_than_tokens_give_no_impossible_text() -> None:
+    model = small(vocabulary=3)
+    (found,) = nn.beam_search(model, [[1]], beams=8, max_new_tokens=2)
+    assert len(found) == 8
+    assert len({h.tokens for h in found}) == 8
+    assert min(h.score for h in found) > -1e3
+    (short,) = nn.beam_search(model, [[1]], beams=8, max_new_tokens=1)
+    assert sorted(h.tokens for h in short) == [(0,), (1,), (2,)]
 
 
 @pytest.mark.parametrize(

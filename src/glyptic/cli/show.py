@@ -22,14 +22,18 @@ class Show:
     """Show an exact transformer as it would be in this format."""
     batch: int = 1
     """For a public model: the batch that the cost is reckoned for."""
-    length: int = 256
-    """For a public model: the length that the cost is reckoned for."""
+    length: int | None = None
+    """For a public model: the length that the cost is reckoned for; 256 unless told, or the context if that is shorter."""
 
     def main(self) -> None:
         if _is_public(Path(self.model)):
             from glyptic import nn
+            from glyptic.errors import InputError
 
-            print(nn.cost(nn.load(self.model), batch=self.batch, length=self.length))
+            if self.format is not None:
+                raise InputError(f"--format {self.format}: {self.model} is not an exact transformer and has no format.")
+            config = nn.read_config(self.model)
+            print(nn.cost(config, batch=self.batch, length=min(256, config.context) if self.length is None else self.length))
             return
         from glyptic.cli.models import open_model
 

@@ -15,7 +15,7 @@ few_rows.py     products of the few rows of a step               packing.py     
 from glyptic.nn.attention import attention
 from glyptic.nn.beam import Hypothesis, beam_search
 from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
-from glyptic.nn.checkpoints import load, save
+from glyptic.nn.checkpoints import load, read_config, save
 from glyptic.nn.config import ModelConfig, RotaryScaling
 from glyptic.nn.cost import Cost, cost
 from glyptic.nn.generate import generate, pad_left, stream
@@ -57,6 +57,7 @@ __all__ = [
     "pad_left",
     "patch",
     "preset",
+    "read_config",
     "record",
     "save",
     "stream",

@@ -87,6 +87,8 @@ def sdpa(
     if mask is not None and mask.dim() == 3:  # [H, T, S]: torch's fused CPU kernel takes 2 or 4 dimensions
         mask = mask[None]
     grouped = bool(q.shape[1] != k.shape[1])  # bool: sizes may be symbols while torch compiles
+    if grouped:
+        _check_groups(q, k)
     return F.scaled_dot_product_attention(
         q, k, v, attn_mask=mask, is_causal=causal, scale=scale, dropout_p=dropout, enable_gqa=grouped
     )
@@ -134,9 +136,13 @@ def repeat_heads(kv: Tensor, q: Tensor) -> Tensor:
     groups, heads = kv.shape[1], q.shape[1]
     if groups == heads:
         return kv
-    if heads % groups:
-        raise InputError(f"{heads} query heads cannot share {groups} key–value heads.")
+    _check_groups(q, kv)
     return kv.repeat_interleave(heads // groups, dim=1)
+
+
+def _check_groups(q: Tensor, kv: Tensor) -> None:
+    if q.shape[1] % kv.shape[1]:
+        raise InputError(f"{q.shape[1]} query heads cannot share {kv.shape[1]} key–value heads.")
 
 
 def _float(mask: Tensor, dtype: torch.dtype) -> Tensor:

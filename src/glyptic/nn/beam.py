@@ -8,6 +8,7 @@ A penalty of 0 prefers short texts, 1 compares averages a token, more prefers lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,8 @@ from glyptic.errors import ModelError
 from glyptic.nn.generate import Prompt, as_batch
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.session import Session
+
+NOTHING = -math.inf  # log-probability of a place that no text runs in
 
 
 @dataclass
@@ -32,7 +35,8 @@ class _Row:
         self.finished = sorted([*self.finished, (score, tokens)], key=lambda f: -f[0])[: self.beams]
 
     def settle(self, best_running: float) -> None:
-        self.done = self.done or (len(self.finished) == self.beams and best_running <= self.finished[-1][0])
+        full = len(self.finished) == self.beams and best_running <= self.finished[-1][0]
+        self.done = self.done or full or best_running == NOTHING
 
 
 @dataclass(frozen=True)
@@ -66,17 +70,19 @@ def beam_search(
     logits = session.feed(tokens, mask)
     session.reorder(torch.arange(batch, device=tokens.device).repeat_interleave(beams))
     rows = [_Row(beams) for _ in range(batch)]
-    scores = torch.full((batch, beams), -1e9, device=tokens.device)
+    logits = logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
+    scores = torch.full((batch, beams), NOTHING, dtype=logits.dtype, device=tokens.device)
     scores[:, 0] = 0.0  # at first all beams of a row are the same text
     texts: list[list[int]] = [[] for _ in range(batch * beams)]
     logits = logits.repeat_interleave(beams, dim=0)
     for step in range(1, max_new_tokens + 1):
         candidates = _candidates(logits, scores, max(2, 1 + len(stop_tokens)) * beams)
         last = step == max_new_tokens
-        scores, texts, origin = _sort_out(rows, candidates, texts, beams, set(stop_tokens), last, length_penalty, step)
+        found, texts, origin = _sort_out(rows, candidates, texts, beams, set(stop_tokens), last, length_penalty, step)
         if last or all(row.done for row in rows):
             break
-        session.reorder(origin)
+        scores = torch.tensor(found, dtype=scores.dtype, device=scores.device)
+        session.reorder(torch.tensor(origin, device=tokens.device))
         logits = session.feed(torch.tensor([[text[-1]] for text in texts], device=tokens.device))
     return [[Hypothesis(tuple(text), score) for score, text in row.finished] for row in rows]
 
@@ -87,11 +93,11 @@ Candidates = list[list[tuple[float, int, int]]]  # for each row: (log p, beam, t
 def _candidates(logits: Tensor, scores: Tensor, count: int) -> Candidates:
     """The `count` best continuations of each row: enough that `beams` of them do not stop."""
     batch, beams = scores.shape
-    total = logits.float().log_softmax(-1).view(batch, beams, -1) + scores[:, :, None]  # [B, beams, V]
+    total = logits.to(scores.dtype).log_softmax(-1).view(batch, beams, -1) + scores[:, :, None]  # [B, beams, V]
     vocabulary = total.shape[-1]
     best, index = total.flatten(1).topk(min(count, beams * vocabulary), dim=-1)
     return [
-        [(p, i // vocabulary, i % vocabulary) for p, i in zip(ps, indices, strict=True)]
+        [(p, i // vocabulary, i % vocabulary) for p, i in zip(ps, indices, strict=True) if p > NOTHING]
         for ps, indices in zip(best.tolist(), index.tolist(), strict=True)
     ]
 
@@ -105,7 +111,7 @@ def _sort_out(
     last: bool,
     length_penalty: float,
     step: int,
-) -> tuple[Tensor, list[list[int]], Tensor]:
+) -> tuple[list[list[float]], list[list[int]], list[int]]:
     """Finished continuations go to their row, the best others run on: their scores, texts and old places."""
     scores: list[list[float]] = []
     new_texts: list[list[int]] = []
@@ -120,9 +126,9 @@ def _sort_out(
             if not ends and len(running) < beams:
                 running.append((log_p, text, r * beams + beam))
         while len(running) < beams:  # everything stops: nothing worth running on
-            running.append((-1e9, [*texts[r * beams], found[0][2]], r * beams))
+            running.append((NOTHING, [*texts[r * beams], 0], r * beams))
         row.settle(running[0][0] / step**length_penalty)
         scores.append([log_p for log_p, _, _ in running])
         new_texts += [text for _, text, _ in running]
         origin += [place for _, _, place in running]
-    return torch.tensor(scores), new_texts, torch.tensor(origin)
+    return scores, new_texts, origin

@@ -24,17 +24,29 @@ from glyptic.nn.models import MODELS, Model
 
 NATIVE = "glyptic"
 SHOWN = 8  # names in an error before "and 12 more"
+KINDS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16, "I64": torch.int64}
+FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 FREE = ("backend", "dropout", "attention_dropout", "position_precision")  # not a matter of the checkpoint
 
 
 def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **changes: Any) -> Any:
     """The model of a folder, in inference mode; `dtype` None: as stored. `changes` go to its config (`backend=`)."""
-    folder = Path(folder)
-    fields, tensors = _read_config(folder), _read_tensors(folder)
-    model_type = fields.get("model_type")
+    model = _load(Path(folder), changes, headers=False)
+    for parameter in model.parameters():
+        parameter.requires_grad_(True)
+    return (model if dtype is None else model.to(dtype)).eval()
+
+
+def read_config(folder: str | os.PathLike[str]) -> ModelConfig:
+    """The config of a folder's model. Names and shapes of its weights are checked; their numbers are not read."""
+    return _load(Path(folder), {}, headers=True).config
+
+
+def _load(folder: Path, changes: dict[str, Any], *, headers: bool) -> Model:
+    fields, tensors = _read_config(folder), _read_tensors(folder, headers)
+    model_type = fields.pop("model_type", None)
     if model_type == NATIVE:
-        config = ModelConfig.from_dict({k: v for k, v in fields.items() if k != "model_type"})
-        weights = tensors
+        config, weights = _native_config(folder, fields), tensors
     elif model_type in FAMILIES:
         family = FAMILIES[model_type]
         config = _config(folder, family, fields, set(tensors))
@@ -46,9 +58,7 @@ def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **
         model = MODELS[config.kind](config.replace(**changes))
     _check_names(folder, model, weights)
     model.load_state_dict(weights, assign=True)
-    for parameter in model.parameters():
-        parameter.requires_grad_(True)
-    return (model if dtype is None else model.to(dtype)).eval()
+    return model
 
 
 def save(model: Model, folder: str | os.PathLike[str], *, family: str | None = None) -> None:
@@ -69,19 +79,24 @@ def save(model: Model, folder: str | os.PathLike[str], *, family: str | None = N
 
 def _to_family(model: Model, family: Family, state: dict[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Config and tensors in the family's words; refused if reading them back would give another model."""
+    for field, choices in family.choices.items():
+        if getattr(model.config, field) not in choices:
+            raise _cannot_say(field, getattr(model.config, field), family)
     fields = {"model_type": family.model_type, **family.write_config(model.config)}
     names = {name for entry in family.entries(model.config) for name in entry.theirs}
     back = family.read_config(fields, names)
     for field, value in model.config.to_dict().items():
         if field not in FREE and not _same_field(field, value, back, model.config):
-            raise ModelError(
-                f"{field}={value!r} cannot be said in a {family.model_type} checkpoint; save without family=."
-            )
+            raise _cannot_say(field, value, family)
     theirs: dict[str, Tensor] = {}
     for entry in family.entries(model.config):
         parts = entry.to_theirs(state[entry.ours])
         theirs |= {name: part.contiguous() for name, part in zip(entry.theirs, parts, strict=True)}
     return fields, theirs
+
+
+def _cannot_say(field: str, value: Any, family: Family) -> ModelError:
+    return ModelError(f"{field}={value!r} cannot be said in a {family.model_type} checkpoint; save without family=.")
 
 
 def _same_field(field: str, value: Any, back: ModelConfig, config: ModelConfig) -> bool:
@@ -112,17 +127,23 @@ def _read_config(folder: Path) -> dict[str, Any]:
     return fields
 
 
-def _read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors of model.safetensors, or of the shards that its index names."""
+def _read_tensors(folder: Path, headers: bool) -> dict[str, Tensor]:
+    """All tensors of model.safetensors, or of the shards that its index names; `headers`: without their numbers."""
     tensors: dict[str, Tensor] = {}
     for path in _files(folder):
         try:
             with safe_open(path, framework="pt") as file:
-                # a copy is aligned in memory and independent of the file, which a view into it is not
-                tensors |= {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
+                for name in file.keys():  # noqa: SIM118 (not a dict)
+                    # a copy is aligned in memory and independent of the file, which a view into it is not
+                    tensors[name] = _header(file.get_slice(name)) if headers else file.get_tensor(name).clone()
         except (SafetensorError, OSError) as error:
             raise FileError(f"{path} is damaged or not a safetensors file: {error}.") from None
     return tensors
+
+
+def _header(stored: Any) -> Tensor:
+    """Shape and kind of a tensor in a file."""
+    return torch.empty(stored.get_shape(), dtype=KINDS.get(stored.get_dtype(), torch.int8), device="meta")
 
 
 def _files(folder: Path) -> list[Path]:
@@ -147,6 +168,13 @@ def _config(folder: Path, family: Family, fields: dict[str, Any], names: set[str
         return family.read_config(fields, names)
     except KeyError as error:
         raise FileError(f"{folder}/config.json has no {error.args[0]!r}, which {family.model_type} needs.") from None
+
+
+def _native_config(folder: Path, fields: dict[str, Any]) -> ModelConfig:
+    try:
+        return ModelConfig.from_dict(fields)
+    except ModelError as error:
+        raise FileError(f"{folder}/config.json: {error}") from None
 
 
 def _translate(folder: Path, family: Family, config: ModelConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -182,12 +210,17 @@ def _check_names(folder: Path, model: Model, weights: dict[str, Tensor]) -> None
         for name in wanted.keys() & weights.keys()
         if wanted[name].shape != weights[name].shape
     ]
+    wrong += [
+        f"{name} holds {str(weights[name].dtype).removeprefix('torch.')}, not floating-point numbers"
+        for name in wanted.keys() & weights.keys()
+        if wanted[name].is_floating_point() and weights[name].dtype not in FLOATING
+    ]
     _report(folder, wanted.keys() - weights.keys(), weights.keys() - wanted.keys(), sorted(wrong))
 
 
 def _report(folder: Path, missing: set[str], unexpected: set[str], wrong: list[str]) -> None:
     parts = []
-    for title, names in (("missing", sorted(missing)), ("unexpected", sorted(unexpected)), ("of wrong shape", wrong)):
+    for title, names in (("missing", sorted(missing)), ("unexpected", sorted(unexpected)), ("of wrong shape or kind", wrong)):
         if names:
             more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             parts.append(f"{title}: {', '.join(names[:SHOWN])}{more}")

@@ -43,6 +43,7 @@ class RotaryScaling:
     """`yarn`: the ramp begins and ends at whole pairs."""
 
     def __post_init__(self) -> None:
+        _check_types(self, "rotary_scaling.")
         _one_of("rotary_scaling.kind", self.kind, ROTARY_SCALINGS)
         if self.factor < 1:
             raise ModelError(f"rotary_scaling.factor={self.factor!r} must be at least 1.")
@@ -138,6 +139,7 @@ class ModelConfig:
     attention_dropout: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_types(self)
         _check_choices(self)
         _check_sizes(self)
         _check_fit(self)
@@ -176,9 +178,7 @@ class ModelConfig:
 
     def replace(self, **changes: Any) -> ModelConfig:
         """The same config with some fields changed, checked anew."""
-        known = {field.name for field in dataclasses.fields(self)}
-        for name in changes.keys() - known:
-            raise ModelError(f"{name}={changes[name]!r} is not a field of ModelConfig.")
+        _known(ModelConfig, changes)
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -186,14 +186,45 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> ModelConfig:
-        """Inverse of `to_dict`; an unknown field is named."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        for name in fields.keys() - known:
-            raise ModelError(f"{name}={fields[name]!r} is not a field of ModelConfig.")
-        fields = dict(fields)
-        if isinstance(fields.get("rotary_scaling"), dict):
-            fields["rotary_scaling"] = RotaryScaling(**fields["rotary_scaling"])
-        return cls(**fields)
+        """Inverse of `to_dict`; a field that is unknown or missing is named."""
+        scaling = fields.get("rotary_scaling")
+        if isinstance(scaling, dict):
+            fields = fields | {"rotary_scaling": _from_fields(RotaryScaling, scaling)}
+        return _from_fields(cls, fields)
+
+
+def _from_fields(kind: Any, fields: dict[str, Any]) -> Any:
+    """A dataclass from a dictionary that must have all fields without a default, and no others."""
+    _known(kind, fields)
+    for field in dataclasses.fields(kind):
+        if field.default is dataclasses.MISSING and field.name not in fields:
+            raise ModelError(f"{field.name} is missing; {kind.__name__} has no default for it.")
+    return kind(**fields)
+
+
+def _known(kind: Any, fields: dict[str, Any]) -> None:
+    for name in sorted(fields.keys() - {field.name for field in dataclasses.fields(kind)}):
+        raise ModelError(f"{name}={fields[name]!r} is not a field of {kind.__name__}.")
+
+
+KINDS_OF_VALUES: dict[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "true or false"),
+    "str": ((str,), "a text"),
+    "RotaryScaling": ((RotaryScaling,), "a RotaryScaling"),
+}
+
+
+def _check_types(config: Any, prefix: str = "") -> None:
+    """Each field holds what its annotation says: a file may hold anything."""
+    for field in dataclasses.fields(config):
+        kind, _, optional = str(field.type).partition(" | ")
+        value, (types, text) = getattr(config, field.name), KINDS_OF_VALUES[kind]
+        if value is None and optional:
+            continue
+        if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
+            raise ModelError(f"{prefix}{field.name}={value!r} must be {text}{' or None' if optional else ''}.")
 
 
 def _one_of(field: str, value: object, choices: tuple[str, ...]) -> None:

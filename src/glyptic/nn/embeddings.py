@@ -49,7 +49,7 @@ class InputEmbedding(nn.Module):
             raise InputError("this model has vocabulary=None: give vectors=, not tokens.")
         if tokens.dim() != 2 or tokens.is_floating_point():
             raise InputError(f"tokens have shape {tuple(tokens.shape)} and dtype {tokens.dtype}; give integers [B, T].")
-        embedded = F.embedding(tokens, self.token.weight)
+        embedded = _look_up(tokens, self.token.weight, "tokens")
         return embedded if self.scale == 1.0 else embedded * self.scale
 
     def forward(
@@ -57,13 +57,23 @@ class InputEmbedding(nn.Module):
     ) -> Tensor:
         """Add positions [T] or [B, T] and types [B, T] to what was looked up; `hook` is the stack's hook_pos_embed."""
         if self.token_type is not None:
-            x = x + (self.token_type.weight[0] if types is None else self.token_type(types))
+            table = self.token_type.weight
+            x = x + (table[0] if types is None else _look_up(types, table, "types"))
         if self.position is not None:
             added = self.position(positions, end, x.dtype)
             x = x + (added if hook is None else hook(added))
         if self.norm is not None:
             x = self.norm(x)
         return drop(x, self.dropout, self.training)
+
+
+def _look_up(ids: Tensor, table: Tensor, what: str) -> Tensor:
+    """Rows of a table; the ids are looked at only after they have failed, so that a right one costs nothing."""
+    try:
+        return F.embedding(ids, table)
+    except IndexError:
+        wrong = ids[(ids < 0) | (ids >= len(table))][0]
+        raise InputError(f"{what} hold {int(wrong)}; they must be in 0 … {len(table) - 1}.") from None
 
 
 class PatchEmbedding(nn.Module):

@@ -38,7 +38,7 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
         "num_attention_heads": config.heads,
         "vocab_size": config.vocabulary,
         "max_position_embeddings": config.context,
-        "hidden_act": PUBLIC_ACTIVATIONS.get(config.feed_forward),
+        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
         "intermediate_size": config.hidden_size,
         "layer_norm_eps": config.norm_eps,
         "type_vocab_size": config.token_types,
@@ -73,6 +73,7 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "bert",
+    {"kind": ["encoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["mlm", "none"]},
     read_config,
     write_config,
     entries,

@@ -35,7 +35,7 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
         "n_head": config.heads,
         "vocab_size": config.vocabulary,
         "n_positions": config.context,
-        "activation_function": PUBLIC_ACTIVATIONS.get(config.feed_forward),
+        "activation_function": PUBLIC_ACTIVATIONS[config.feed_forward],
         "n_inner": config.feed_forward_width,
         "layer_norm_epsilon": config.norm_eps,
         "tie_word_embeddings": config.tied,
@@ -61,5 +61,11 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 
 FAMILY = Family(
-    "gpt2", read_config, write_config, entries, prefix="transformer.", ignored=("*.attn.bias", "*.attn.masked_bias")
+    "gpt2",
+    {"kind": ["decoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
+    read_config,
+    write_config,
+    entries,
+    prefix="transformer.",
+    ignored=("*.attn.bias", "*.attn.masked_bias"),
 )

@@ -52,7 +52,7 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
         "num_attention_heads": config.heads,
         "vocab_size": config.vocabulary,
         "max_position_embeddings": config.context,
-        "hidden_act": PUBLIC_ACTIVATIONS.get(config.feed_forward),
+        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
         "intermediate_size": config.hidden_size,
         "attention_bias": config.attention_bias,
         "layer_norm_eps": config.norm_eps,
@@ -92,6 +92,7 @@ def _row_order(config: ModelConfig) -> torch.Tensor:
 
 FAMILY = Family(
     "gpt_neox",
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
     read_config,
     write_config,
     entries,

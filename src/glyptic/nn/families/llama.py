@@ -92,4 +92,11 @@ def entries(config: ModelConfig) -> list[Entry]:
     return found
 
 
-FAMILY = Family("llama", read_config, write_config, entries, ignored=("*rotary_emb.inv_freq",))
+FAMILY = Family(
+    "llama",
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ["swiglu"]},
+    read_config,
+    write_config,
+    entries,
+    ignored=("*rotary_emb.inv_freq",),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,8 @@ class Family:
     """A public family: `model_type` in config.json, its config and its tensors in both directions."""
 
     model_type: str
+    choices: Mapping[str, Sequence[str]]
+    """Values of our fields that a checkpoint of the family can hold at all; its other limits come out on reading back."""
     read_config: Callable[[dict[str, Any], set[str]], ModelConfig]
     write_config: Callable[[ModelConfig], dict[str, Any]]
     entries: Callable[[ModelConfig], list[Entry]]
@@ -119,6 +121,14 @@ def activation(fields: dict[str, Any], key: str, default: str) -> str:
     if name not in ACTIVATIONS:
         raise FileError(f"config.json: {key}={name!r} is not an activation we have ({', '.join(ACTIVATIONS)}).")
     return ACTIVATIONS[name]
+
+
+def whole(fields: dict[str, Any], key: str) -> int:
+    """A size that is calculated with before the config checks it."""
+    value = fields[key]
+    if not isinstance(value, int) or value < 1:
+        raise FileError(f"config.json: {key}={value!r} must be a whole number of at least 1.")
+    return value
 
 
 def require(fields: dict[str, Any], key: str, expected: object, default: object = None) -> None:

@@ -56,7 +56,7 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
         "vocab_size": config.vocabulary,
         "decoder_vocab_size": config.vocabulary,
         "max_position_embeddings": config.context,
-        "activation_function": PUBLIC_ACTIVATIONS.get(config.feed_forward),
+        "activation_function": PUBLIC_ACTIVATIONS[config.feed_forward],
         "scale_embedding": config.embedding_scale,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": config.tied,
@@ -98,6 +98,7 @@ def _layer(config: ModelConfig, side: str, layer: int) -> list[Entry]:
 
 FAMILY = Family(
     "marian",
+    {"kind": ["encoder_decoder"], "positions": ["sinusoidal"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
     read_config,
     write_config,
     entries,

@@ -6,12 +6,15 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig, RotaryScaling
+from glyptic.nn.families.mapping import whole
 from glyptic.nn.positions.rotary import temperature
 
 
 def read_rope(fields: dict[str, Any]) -> tuple[float, RotaryScaling | None, float]:
     """Base, scaling and rotated share of each head."""
-    rope = dict(fields.get("rope_parameters") or fields.get("rope_scaling") or {})
+    rope = fields.get("rope_parameters") or fields.get("rope_scaling") or {}
+    if not isinstance(rope, dict):
+        raise FileError(f"config.json: the rotary settings {rope!r} must be an object.")
     base = rope.get("rope_theta") or fields.get("rope_theta") or fields.get("rotary_emb_base") or 10000.0
     fraction = rope.get("partial_rotary_factor") or fields.get("partial_rotary_factor") or fields.get("rotary_pct", 1.0)
     kind = rope.get("rope_type", rope.get("type", "default"))
@@ -29,12 +32,13 @@ def _read_scaling(kind: str, rope: dict[str, Any], fields: dict[str, Any]) -> Ro
     """What each kind reads; a key that is null counts as absent, as in the public implementation."""
     if kind == "linear":
         return RotaryScaling(kind, rope["factor"])
-    context = rope.get("original_max_position_embeddings") or fields["max_position_embeddings"]
+    original = "original_max_position_embeddings"
+    context = whole(rope, original) if rope.get(original) else whole(fields, "max_position_embeddings")
     if kind == "llama3":
         return RotaryScaling(kind, rope["factor"], context, rope["low_freq_factor"], rope["high_freq_factor"])
     factor = rope.get("factor")
     if factor is None:  # YaRN's stretch is then that of the context
-        factor = fields["max_position_embeddings"] / context
+        factor = whole(fields, "max_position_embeddings") / context
     return RotaryScaling(
         kind,
         factor,

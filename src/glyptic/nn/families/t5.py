@@ -6,7 +6,7 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.mapping import Entry, Family, fused, linear, same, stacked
+from glyptic.nn.families.mapping import Entry, Family, fused, linear, same, stacked, whole
 
 FEED_FORWARDS = {"relu": "relu", "gated-gelu": "geglu", "gated-silu": "swiglu"}
 
@@ -15,12 +15,13 @@ def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
     feed_forward = fields.get("feed_forward_proj", "relu")
     if feed_forward not in FEED_FORWARDS:
         raise FileError(f"config.json: feed_forward_proj={feed_forward!r} is not one of {', '.join(FEED_FORWARDS)}.")
+    width = whole(fields, "d_model")
     scaled = fields.get("scale_decoder_outputs", fields.get("tie_word_embeddings", True))
     return ModelConfig(
         kind="encoder_decoder",
         layers=fields.get("num_decoder_layers") or fields["num_layers"],
         encoder_layers=fields["num_layers"],
-        width=fields["d_model"],
+        width=width,
         heads=fields["num_heads"],
         head_width=fields["d_kv"],
         vocabulary=fields["vocab_size"],
@@ -37,7 +38,7 @@ def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
         relative_buckets=fields.get("relative_attention_num_buckets", 32),
         relative_distance=fields.get("relative_attention_max_distance", 128),
         tied="lm_head.weight" not in names,
-        output_scale=fields["d_model"] ** -0.5 if scaled else 1.0,
+        output_scale=width**-0.5 if scaled else 1.0,
     )
 
 
@@ -53,7 +54,7 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
         "d_kv": config.head_size,
         "vocab_size": config.vocabulary,
         "n_positions": config.context,
-        "feed_forward_proj": public.get(config.feed_forward, "relu"),
+        "feed_forward_proj": public[config.feed_forward],
         "d_ff": config.hidden_size,
         "layer_norm_epsilon": config.norm_eps,
         "relative_attention_num_buckets": config.relative_buckets,
@@ -105,6 +106,7 @@ def _layer(config: ModelConfig, side: str, layer: int) -> list[Entry]:
 
 FAMILY = Family(
     "t5",
+    {"kind": ["encoder_decoder"], "positions": ["t5"], "feed_forward": list(FEED_FORWARDS.values())},
     read_config,
     write_config,
     entries,

@@ -15,20 +15,22 @@ from glyptic.nn.families.mapping import (
     require,
     same,
     shaped,
+    whole,
 )
 
 
 def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
     require(fields, "qkv_bias", True)
+    image, patch = whole(fields, "image_size"), whole(fields, "patch_size")
     classified = "classifier.weight" in names
     return ModelConfig(
         kind="vit",
         layers=fields["num_hidden_layers"],
         width=fields["hidden_size"],
         heads=fields["num_attention_heads"],
-        context=(fields["image_size"] // fields["patch_size"]) ** 2 + 1,
-        image_size=fields["image_size"],
-        patch_size=fields["patch_size"],
+        context=(image // patch) ** 2 + 1,
+        image_size=image,
+        patch_size=patch,
         channels=fields.get("num_channels", 3),
         feed_forward=activation(fields, "hidden_act", "gelu"),
         feed_forward_width=fields["intermediate_size"],
@@ -49,7 +51,7 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
         "image_size": config.image_size,
         "patch_size": config.patch_size,
         "num_channels": config.channels,
-        "hidden_act": PUBLIC_ACTIVATIONS.get(config.feed_forward),
+        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
         "intermediate_size": config.hidden_size,
         "layer_norm_eps": config.norm_eps,
         "qkv_bias": True,
@@ -87,4 +89,12 @@ def entries(config: ModelConfig) -> list[Entry]:
     return found
 
 
-FAMILY = Family("vit", read_config, write_config, entries, prefix="vit.", ignored=("*pooler.dense.*",))
+FAMILY = Family(
+    "vit",
+    {"kind": ["vit"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["class", "none"]},
+    read_config,
+    write_config,
+    entries,
+    prefix="vit.",
+    ignored=("*pooler.dense.*",),
+)
