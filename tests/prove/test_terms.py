@@ -1,6 +1,8 @@
 """The solvers' arithmetic against the reference: operation by operation, expression by expression, layer by layer."""
 
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -31,8 +33,12 @@ SMALL = [
     parse_format("fp4_e2m1"),
 ]
 LARGE = [
-    *map(parse_format, ("fixed:8", "fixed:11/even", "q:4,7", "q:9,2/even", "float:3,4", "float:5,3/even", "float:8,5")),
-    *map(parse_format, ("fp8_e4m3", "fp8_e5m2", "fp16", "bf16", "fp16/zero", "ieee:8,15", "ieee:5,6,normal")),
+    parse_format(f"{name}/{ties}")
+    for name in (
+        *("fixed:8", "fixed:11", "q:4,7", "q:9,2", "float:3,4", "float:5,3", "float:8,5"),
+        *("fp8_e4m3", "fp8_e5m2", "fp16", "bf16", "ieee:8,15", "ieee:5,6,normal"),
+    )
+    for ties in ("zero", "even")
 ]
 names = [str(format) for format in SMALL]
 
@@ -95,26 +101,71 @@ def codes_in(format: Format) -> st.SearchStrategy[int]:
     return st.one_of(st.sampled_from(ends), st.integers(format.min_code, format.max_code))
 
 
-@settings(max_examples=120, deadline=None)
-@given(st.data(), st.sampled_from(LARGE))
-def test_larger_formats(data: st.DataObject, format: Format) -> None:
-    circuits, reference = circuits_of(format), Reference(format)
-    x, y, t = (data.draw(codes_in(format)) for _ in range(3))
-    a, b, c = (bits.constant(code, circuits.width) for code in (x, y, t))
-    u, v, w = (format.value(code) for code in (x, y, t))
-    checks = {
-        "add": (circuits.add(a, b), reference.scalar_add(u, v)),
-        "subtract": (circuits.subtract(a, b), reference.scalar_subtract(u, v)),
-        "multiply": (circuits.multiply(a, b), reference.scalar_multiply(u, v)),
-        "fused": (circuits.fused(c, a, b), reference.scalar_fused(w, u, v)),
-        "count": (circuits.divide_by_count(a, 3), reference.scalar_divide_by_count(u, 3)),
+Triple = tuple[Fraction, Fraction, Fraction]
+
+
+def near_ties(format: Format, rng: np.random.Generator, count: int) -> Iterator[Triple]:
+    """Values x, y, t whose sum, difference, product, quotient, root, … comes next to or upon the middle of two neighbours."""
+    for _ in range(count):
+        below, other = (int(code) for code in rng.integers(0, format.max_code, 2))
+        middle = (format.value(below) + format.value(below + 1)) / 2
+        y = format.value(max(1, other))
+        just, lower = format.value(below), format.value(int(rng.integers(0, below + 1)))
+        inverse = [format.round(z) for z in (middle / y, middle * y, 3 * middle, middle**2)]
+        for x in (just, lower, *inverse):
+            for step in (-1, 0, 1):
+                code = min(format.max_code, max(format.min_code, format.code(x) + step))
+                moved = format.value(code)
+                yield moved, y, format.round(middle - moved * y)
+                yield moved, format.round(middle - moved), format.round(-middle)
+
+
+def anywhere(format: Format, rng: np.random.Generator, count: int) -> Iterator[Triple]:
+    """Values at the ends and around 0, and at random."""
+    ends = [0, 1, -1, 2, -2, 3, format.max_code, format.max_code - 1, -format.max_code, format.min_code]
+    for _ in range(count):
+        drawn = rng.integers(format.min_code, format.max_code + 1, 3)
+        codes = [int(rng.choice(ends)) if rng.random() < 0.3 else int(code) for code in drawn]
+        yield tuple(map(format.value, codes))
+
+
+@pytest.mark.parametrize("format", LARGE, ids=str)
+def test_larger_formats(format: Format) -> None:
+    """Every operation on 300 triples of values and more, most of them next to a tie or upon one."""
+    circuits, reference, rng = circuits_of(format), Reference(format), np.random.default_rng(0)
+    triples = list(dict.fromkeys([*near_ties(format, rng, 16), *anywhere(format, rng, 100)]))
+    assert len(triples) > 300
+    a, b, c = (bits.variable(name, circuits.width) for name in "abc")
+    columns = ([format.code(triple[k]) for triple in triples] for k in range(3))
+    inputs = dict(zip("abc", map(objects, columns), strict=True))
+    operations = {
+        "add": (circuits.add(a, b), lambda x, y, t: reference.scalar_add(x, y)),
+        "subtract": (circuits.subtract(a, b), lambda x, y, t: reference.scalar_subtract(x, y)),
+        "multiply": (circuits.multiply(a, b), lambda x, y, t: reference.scalar_multiply(x, y)),
+        "fused": (circuits.fused(c, a, b), lambda x, y, t: reference.scalar_fused(t, x, y)),
+        "a third": (circuits.divide_by_count(a, 3), lambda x, y, t: reference.scalar_divide_by_count(x, 3)),
+        "divide": (circuits.divide(a, b), lambda x, y, t: None if y == 0 else reference.scalar_divide(x, y)),
+        "root": (circuits.root(a), lambda x, y, t: None if x < 0 else reference.scalar_root(x)),
     }
-    if v != 0:
-        checks["divide"] = circuits.divide(a, b), reference.scalar_divide(u, v)
-    if u >= 0:
-        checks["root"] = circuits.root(a), reference.scalar_root(u)
-    for name, (code, wanted) in checks.items():
-        assert format.value(signed(code.detail, circuits.width)) == wanted, (name, u, v, w)
+    for name, (circuit, exact) in operations.items():
+        (got,) = bits.compute([circuit], inputs)
+        for triple, code in zip(triples, got, strict=True):
+            wanted = exact(*triple)
+            assert wanted is None or format.value(signed(code, circuits.width)) == wanted, (name, *triple)
+
+
+@pytest.mark.parametrize("format", LARGE[-6:], ids=str)
+def test_near_ties_are_met(format: Format) -> None:
+    """The draw is what it says: many exact results lie just in the middle of two neighbours."""
+    sums = [x + y for x, y, _ in near_ties(format, np.random.default_rng(0), 16)]
+    middles = [s for s in sums if 0 < abs(s) < format.max and _is_middle(s, format)]
+    assert len(middles) > 10
+
+
+def _is_middle(exact: Fraction, format: Format) -> bool:
+    code = format.code(format.round(exact))
+    neighbours = [format.value(k) for k in (code - 1, code, code + 1) if format.min_code <= k <= format.max_code]
+    return any(2 * exact == u + v for u, v in pairwise(neighbours))
 
 
 # Expressions: what terms know of themselves must be true -----------------------------------------------------------------------

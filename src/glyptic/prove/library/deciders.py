@@ -146,11 +146,17 @@ def _relay(turn: str) -> Maker:
 _ZERO_ONE = _normalization(normalize.zero_one, ZERO_ONE)
 _INFINITY = _normalization(normalize.infinity, INFINITY)
 _PLUS_MINUS = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE)
-_IN_ONE_LAYER = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE, one_layer=True)
+_ZERO_ONE_BY_HEAD = _normalization(normalize.zero_one, ZERO_ONE, one_layer=True)
+_INFINITY_BY_HEAD = _normalization(normalize.infinity, INFINITY, one_layer=True)
+_PLUS_MINUS_BY_HEAD = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE, one_layer=True)
 
 
 def _two_of_three(*deciders: Transformer) -> Transformer:
     return closure.threshold(2, *deciders)
+
+
+def _none_or_two(*deciders: Transformer) -> Transformer:
+    return closure.by_count(deciders, {0, 2})
 
 
 DECIDERS: tuple[Theorem, ...] = (
@@ -159,13 +165,18 @@ DECIDERS: tuple[Theorem, ...] = (
     Theorem(
         "normalize.plus_minus", "it is (−B, B, 0, …) if T_SI > T_NO, else (B, −B, 0, …), and decisive", _PLUS_MINUS
     ),
-    Theorem("normalize.plus_minus, one layer", "the same by a head and a feed-forward", _IN_ONE_LAYER),
+    Theorem("normalize.zero_one, one layer", "the same as zero_one by a head and a feed-forward", _ZERO_ONE_BY_HEAD),
+    Theorem("normalize.infinity, one layer", "the same as infinity by a head and a feed-forward", _INFINITY_BY_HEAD),
+    Theorem("normalize.plus_minus, one layer", "the same by a head and a feed-forward", _PLUS_MINUS_BY_HEAD),
     Theorem("closure.negation", "the logits exchanged", _negation),
     Theorem("closure.conjunction", "a & b, ±∞-normalized", _closure(closure.conjunction, 2, lambda n: n == 2)),
     Theorem("closure.disjunction", "a | b, ±∞-normalized", _closure(closure.disjunction, 2, lambda n: n > 0)),
     Theorem("closure.exclusive", "a ^ b, ±∞-normalized", _closure(closure.exclusive, 2, lambda n: n == 1)),
     Theorem("closure.majority", "most of three, ±∞-normalized", _closure(closure.majority, 3, lambda n: n >= 2)),
     Theorem("closure.threshold", "two or more of three, ±∞-normalized", _closure(_two_of_three, 3, lambda n: n >= 2)),
+    Theorem(
+        "closure.by_count", "none or two of three, ±∞-normalized", _closure(_none_or_two, 3, lambda n: n in (0, 2))
+    ),
     Theorem("closure.decision_list", "the first rule that applies, ±∞-normalized", _decision_list),
     Theorem("compose.sequence", "b gets the embedding of a's answer, a is cleared", _sequence),
     Theorem("compose.relay, a's turn", "a's logits, all else cleared", _relay("a")),

@@ -7,13 +7,14 @@ from fractions import Fraction
 from functools import reduce
 from itertools import product
 
-from glyptic.carve import add, flags, ignore, linear, lookup, loop, permute, rename, widen, zero
+from glyptic.carve import add, flags, free, ignore, linear, lookup, loop, permute, rename, widen, zero
 from glyptic.carve.beside import beside
 from glyptic.carve.building import Draft, Unit
 from glyptic.carve.coordinates import append
+from glyptic.exact import Transformer
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import Claim, block
-from glyptic.prove.expressions import B, Value, after, before, logit, relu
+from glyptic.prove.expressions import B, Constant, Value, after, before, logit, relu
 from glyptic.prove.library.theorem import MAIN, POSITIONS, Maker, Theorem, become, everything, plain
 
 
@@ -140,6 +141,8 @@ def _same_values(format: Format, products: Products, change: str) -> Claim:
     layer = Draft(format, MAIN).feed_forward([Unit({"x": 1}, {"y": 1})])
     a = append(plain(format, products).with_options(answer="logits"), layer)
     b = permute(a, ["y", "x"]) if change == "permute" else widen(a, ["z"], first=True)
+    if change == "free":
+        a, b = b, free(b, ["z"])
     same = everything(after(name, of="a") == after(name, of="b") for name in MAIN)
     logits = everything(logit(answer, of="a") == logit(answer, of="b") for answer in ("NO", "YES"))
     extra = everything(after(name, of="b") == 0 for name in b.coordinates if name not in MAIN)
@@ -154,6 +157,31 @@ def _flag(format: Format, products: Products) -> Claim:
     flagged = flags.complement(plain(format, products), {1}, name="off")
     gated = Draft(format, flagged.coordinates).feed_forward([Unit({"x": 1, "off": "-B"}, {"y": 1})])
     return become(append(flagged, gated), {("y", 1): before("y", 1) + relu(before("x", 1))})
+
+
+def _counting(flagged: Transformer, names: Sequence[str], rings: Sequence[int]) -> Claim:
+    """A hidden unit for each flag adds 1 to y where the flag is 1: rings[i] times at position i."""
+    units = Draft(flagged.format, flagged.coordinates).feed_forward([Unit({name: 1}, {"y": 1}) for name in names])
+    wanted: dict[tuple[str, int], Value | int] = {}
+    for i, times in enumerate(rings):
+        ones: list[Value] = [Constant(Fraction(1))] * times
+        if ones:
+            wanted["y", i] = before("y", i) + reduce(lambda a, b: a + b, ones)
+    return become(append(flagged, units), wanted, positions=len(rings))
+
+
+def _position(format: Format, products: Products) -> Claim:
+    return _counting(flags.position(plain(format, products), 1), ["is_1"], [0, 1, 0])
+
+
+def _positions(format: Format, products: Products) -> Claim:
+    return _counting(flags.positions(plain(format, products), {0, 2}, name="ends"), ["ends"], [1, 0, 1])
+
+
+def _codes(format: Format, products: Products) -> Claim:
+    """Of the bits of a position's number, ±1 each, a hidden unit sees those that are 1."""
+    coded = flags.codes(plain(format, products, positions=4))
+    return _counting(coded, ["place.0", "place.1"], [i.bit_count() for i in range(4)])
 
 
 PRIMITIVES: tuple[Theorem, ...] = (
@@ -172,8 +200,12 @@ PRIMITIVES: tuple[Theorem, ...] = (
     Theorem("lookup.position", "z := x of the position that a code names, all else preserved, never 0/0", _lookup),
     Theorem("lookup.fetch", "z := x of the position that a free pointer names, all else preserved, never 0/0", _fetch),
     Theorem("loop.block", "x := x + 1 + 1 + 1 by one layer three times", _loop),
+    Theorem("flags.position", "a hidden unit fires at that position only", _position),
+    Theorem("flags.positions", "a hidden unit fires at those positions only", _positions),
+    Theorem("flags.codes", "hidden units see which bits of the position's number are 1", _codes),
     Theorem("flags.complement", "a hidden unit fires where the flag is 0 only", _flag),
     Theorem("beside", "two transformers side by side do what each did", _beside),
     Theorem("permute", "the same values by name", lambda f, p: _same_values(f, p, "permute")),
     Theorem("widen", "the same values, and 0 in what is new", lambda f, p: _same_values(f, p, "widen")),
+    Theorem("free", "the same values without a coordinate that nothing reads", lambda f, p: _same_values(f, p, "free")),
 )
