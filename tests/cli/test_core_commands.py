@@ -1,13 +1,16 @@
 """`glyptic run` and `glyptic show`, and what happens when they are given what they cannot use."""
 
+import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from glyptic.cli import COMMANDS, main
-from glyptic.exact import Sizes, random_transformer
+from glyptic.exact import Head, Layer, Sizes, Transformer, random_transformer
 from glyptic.numbers import Fixed
 
 
@@ -56,6 +59,40 @@ def test_built_in(capsys) -> None:
 )
 def test_bad_input(folder, capsys, arguments: list[str], message: str) -> None:
     assert main(["run", folder, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1 and "Traceback" not in error
+
+
+def truncated(folder: Path) -> str:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:60])
+    return "its digest differs"
+
+
+def outside(folder: Path) -> str:
+    """A code that the format does not have, in a file whose digest is right."""
+    tensors = load_file(folder / "model.safetensors")
+    tensors["output"][0, 0] = 4000
+    save_file(tensors, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["weights_sha256"] = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    (folder / "config.json").write_text(json.dumps(config))
+    return "output[0, 0]: code 4000 is not in fixed:4"
+
+
+def masked(folder: Path) -> str:
+    """Every visible score is −B at position 1."""
+    F = Fixed(4)
+    low = Head.of(F, [[0, "-B"]], [[1, 0]], [[1, 0]], [[1], [0]])
+    inside = {"position_embedding": [[0, 0], [0, 1], [0, 0]], "layers": [Layer((low,), None)]}
+    Transformer.of(F, "01", ["x", "p"], [[1, 0], [1, 0]], [[1, 0], [0, 1]], ["NO", "YES"], **inside).save(folder)
+    return "ZeroAttention: layer 0, head 0, position 1"
+
+
+@pytest.mark.parametrize("damage", [truncated, outside, masked])
+def test_what_cannot_run_is_one_sentence(folder, capsys, damage) -> None:
+    message = damage(Path(folder))
+    assert main(["run", folder, "011"]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1 and "Traceback" not in error
 

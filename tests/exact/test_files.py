@@ -176,3 +176,20 @@ def test_a_failed_save_leaves_the_old_model(model, monkeypatch) -> None:
     monkeypatch.undo()
     assert Transformer.load(model).same_as(before)
     assert sorted(os.listdir(model)) == ["config.json", "model.safetensors"]
+
+
+def test_a_disk_that_fills_up_half_way_leaves_the_old_model(model, monkeypatch) -> None:
+    """The weights fit, the config does not: neither takes its place."""
+    before, write = Transformer.load(model), files.Path.write_bytes
+
+    def only_weights(path, data):
+        if "config" in path.name:
+            raise OSError(28, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(files.Path, "write_bytes", only_weights)
+    with pytest.raises(FileError, match="No space left"):
+        random_transformer(parse_format("fixed:4"), 2).save(model)
+    monkeypatch.undo()
+    assert Transformer.load(model).same_as(before)
+    assert sorted(os.listdir(model)) == ["config.json", "model.safetensors"]

@@ -1,5 +1,6 @@
 """Small transformers whose every number can be checked by hand."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -77,6 +78,18 @@ def test_scores_may_be_scaled() -> None:
     plain, scaled = (reader(four).with_options(scale=s).run("11", trace="*.scores") for s in (False, True))
     assert plain.trace["layer.0.head.0.scores"][1].tolist() == [4, 4]
     assert scaled.trace["layer.0.head.0.scores"][1].tolist() == [2, 2]
+
+
+def test_the_scale_is_the_rounded_root_of_the_integer() -> None:
+    """d_k = 9 is not a value of F(2), whose largest is 15/4; its root is."""
+    coarse = Fixed(2)
+    nine = Head.of(coarse, [[1]] * 9, [[1]] * 9, [[1]], [[1]])
+    model = Transformer.of(
+        coarse, "01", ["x"], [[0], ["1/4"]], [[1], [-1]], ["NO", "YES"], max_length=2, layers=[Layer((nine,), None)]
+    )
+    scores = [model.with_options(scale=s).run("1", trace="*.scores").trace["layer.0.head.0.scores"] for s in (False, True)]
+    ninth = sum([coarse.round(Fraction(1, 16))] * 9)
+    assert [each.item() for each in scores] == [ninth, coarse.round(ninth / 3)]
 
 
 def test_max_subtracted_softmax_survives_low_scores() -> None:
@@ -201,6 +214,20 @@ def test_a_tied_chain_stays_tied() -> None:
     assert model.run("01", steps=3).chain == (TIE, TIE, TIE)
 
 
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_what_follows_a_tie_is_not_its_fault(engine: str) -> None:
+    """From position 2 on every score is −B, but a chain that has tied on two tokens never gets there."""
+    low = Head.of(F, [[0, "-B", 0]], [[0, 0, 1]], [[1, 0, 0]], [[1], [0], [0]])
+    positions = np.stack([np.zeros(6), np.arange(6) >= 2, np.ones(6)], axis=1).astype(int)
+    tied = Transformer.of(
+        F, "01", ["x", "late", "one"], [[0, 0, 0], [1, 0, 0]], [[0, 0, 0], [0, 0, 0]], ["0", "1"],
+        position_embedding=positions, layers=[Layer((low,), None)],
+    )  # fmt: skip
+    assert tied.run("01", steps=3, engine=engine).chain == (TIE, TIE, TIE)
+    with pytest.raises(ZeroAttention):
+        tied.with_options(ties="first").run("01", steps=3, engine=engine)
+
+
 def test_steps_are_checked() -> None:
     with pytest.raises(InputError, match="at least one"):
         thinker().run("01", steps=0)
@@ -250,6 +277,10 @@ def test_another_format_keeps_infinity() -> None:
     assert coarse.format == Fixed(3)
 
 
+ROWLESS = Head.of(F, np.zeros((0, 3)), np.zeros((0, 3)), [[1, 0, 0]], [[1], [0], [0]])
+BELOW = Norm(encode([1, 1, 1], F), encode([0, 0, 0], F), encode(-1, F))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -262,6 +293,10 @@ def test_another_format_keeps_infinity() -> None:
         ({"position_embedding": np.zeros((0, 3), np.int64)}, "position_embedding has no rows"),
         ({"options": Options(norm="pre")}, "layers.0.attention_norm is missing"),
         ({"vocabulary": ()}, "vocabulary must be at least one name"),
+        ({"output": np.zeros((), np.int64)}, r"output has shape \(\); it must be \(2, 3\)"),
+        ({"layers": (Layer((replace(MEAN, query=np.int64(3) * np.ones((), np.int64)),), None),)}, r"query has shape \(\)"),
+        ({"layers": (Layer((ROWLESS,), None),), "options": Options(scale=True)}, "heads.0.query has no rows"),
+        ({"layers": (Layer((MEAN,), None, BELOW),), "options": Options(norm="pre")}, "attention_norm.epsilon is -1; under a root"),
     ],
 )
 def test_parts_must_fit(change: dict, message: str) -> None:

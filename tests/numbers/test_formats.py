@@ -171,3 +171,29 @@ def test_exact_rounds_nothing() -> None:
     assert exact.value(exact.code(Fraction(5, 3))) == Fraction(5, 3)
     assert exact.with_ties("even") is exact
     assert encode(["1/3"], exact).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "message"),
+    [
+        ([[1, 2], [3]], "fixed:2", "rows have different lengths"),
+        (["1e30"], "exact", "too large for a code of 64 bits"),
+        ([2**53 + 1], "float:8,12", "9007199254740993 is not a value of float:8,12"),
+        ([2**70], "fixed:2", "the nearest is 15/4"),
+    ],
+)
+def test_numbers_that_cannot_be_written(values: list, name: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        encode(values, parse_format(name))
+
+
+def test_floats_beyond_doubles() -> None:
+    """Exponents of 11 and 12 bits reach further than a double's; its own numbers are still values."""
+    for name in ("float:11,4", "ieee:12,3"):
+        format = parse_format(name)
+        assert [format.value(int(code)) for code in encode([0.5, 1.25, -3.0], format)] == [Fraction(1, 2), Fraction(5, 4), -3]
+
+
+def test_a_sign_is_written_once() -> None:
+    with pytest.raises(FormatError, match="'fixed:--8' is not a format"):
+        parse_format("fixed:--8")

@@ -25,7 +25,8 @@ def codes_of(format: Format) -> st.SearchStrategy[int]:
     """Codes, often of subnormals, near the largest, near powers of two, or near 1."""
     top, half = format.max_code, 1 << (format.precision - 1)
     one = format.code(format.round(1))
-    centres = [0, top, -top, one, -one, half, -half, one // 2]
+    three_halves = format.code(format.round(Fraction(3, 2)))  # times an odd number of units it is a tie
+    centres = [0, top, -top, one, -one, half, -half, one // 2, three_halves, -three_halves]
     near = st.builds(lambda c, d: c + d, st.sampled_from(centres), st.integers(-3, 3))
     return st.one_of(near, st.integers(format.min_code, top), st.integers(-300, 300)).filter(
         lambda code: format.min_code <= code <= top
@@ -74,16 +75,97 @@ def test_elementwise(name: str, data: st.DataObject) -> None:
 @relaxed
 @given(data=st.data())
 def test_inner_products(name: str, products: str, data: st.DataObject) -> None:
-    """Sums of up to nine products, of which some saturate on the way and come back."""
+    """Sums of up to fourteen products, of which some saturate on the way and come back."""
     format = parse_format(name)
     assert isinstance(format, Format)
-    length = data.draw(st.integers(1, 9))
+    length = data.draw(st.integers(1, 14))
     draw = st.lists(codes_of(format), min_size=length, max_size=length)
     weights, x = np.array([data.draw(draw), data.draw(draw)]), np.array([data.draw(draw)]).T[:, :, None]
     fast, reference = Fast(format, products), Reference(format, products)  # type: ignore[arg-type]
     ours = fast.codes(fast.linear(fast.weights(weights), fast.values(x)))
     theirs = reference.codes(reference.linear(reference.weights(weights), reference.values(x)))
     assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("ties", ["zero", "even"])
+@pytest.mark.parametrize("name", ["float:5,3", "float:5,5", "fp8_e4m3", "fp8_e5m2", "bf16"])
+def test_long_sums_that_rounding_takes_to_the_top(name: str, ties: str) -> None:
+    """Each term is a little more than half a last place, so every sum rounds up: exactly below B, rounded beyond it.
+
+    The bounds by which the kernel drops its clamps must count every one of these roundings.
+    """
+    format = parse_format(f"{name}/{ties}")
+    assert isinstance(format, Format)
+    small, count = Fraction(3, 4) / 2**format.precision, int(0.55 * 2**format.precision) + 1
+    rows = [[start, *[small] * count] for start in ("1/2", "9/16", "5/8", "3/4", "-9/16")]
+    weights = np.repeat(encode(rows, format, nearest=True), 3, axis=0)
+    weights[-3:, 1:] *= -1
+    x = np.full((count + 1, 64, 1), format.max_code)
+    x[:, 1] -= 1
+    fast, reference = Fast(format), Reference(format)
+    ours = fast.codes(fast.linear(fast.weights(weights), fast.values(x)))
+    theirs = reference.codes(reference.linear(reference.weights(weights[::3]), reference.values(x[:, :2])))
+    assert np.array_equal(ours[::3, :2], theirs)
+    assert (np.abs(theirs) == format.max_code).any()
+
+
+def test_a_sum_that_rounding_alone_takes_to_the_top() -> None:
+    """9/16 · 448 and eight times 5/128 · 448: each sum rounds up; without the clamp the last is 512, beyond e4m3's 448."""
+    format = parse_format("fp8_e4m3")
+    assert isinstance(format, Format)
+    weights = encode([["9/16", *["5/128"] * 8]] * 24, format)
+    x = np.full((9, 64, 1), format.max_code)
+    fast = Fast(format)
+    assert (fast.codes(fast.linear(fast.weights(weights), fast.values(x))) == format.max_code).all()
+
+
+@pytest.mark.parametrize("ties", ["zero", "even"])
+@pytest.mark.parametrize("name", ["float:2,3", "float:5,10", "fp8_e4m3", "fp16", "bf16", "fp32", "ieee:5,6,normal"])
+def test_fused_sums_beside_a_tie(name: str, ties: str) -> None:
+    """A product that is a tie, and a term so small that the host itself rounds it away."""
+    format = parse_format(f"{name}/{ties}")
+    assert isinstance(format, Format)
+    fast, reference, rng = Fast(format, "fused"), Reference(format, "fused"), np.random.default_rng(3)
+    unit = Fraction(1, 1 << (format.precision - 1))
+    for _ in range(60):
+        odd = 1 + (2 * int(rng.integers(1 << (format.precision - 2))) + 1) * unit  # odd · 3/2 is a tie
+        small = format.least * int(rng.choice([1, -1])) * 2 ** int(rng.integers(0, 6))
+        terms = [[odd, Fraction(3, 2)], [small, Fraction(1)]]
+        for order in (terms, terms[::-1], [[-a, b] for a, b in terms]):
+            weights, x = encode([[a for a, _ in order]], format), encode([[[b]] for _, b in order], format)
+            ours = fast.codes(fast.linear(fast.weights(weights), fast.values(x)))
+            theirs = reference.codes(reference.linear(reference.weights(weights), reference.values(x)))
+            assert ours.tolist() == theirs.tolist(), order
+
+
+few = settings(relaxed, max_examples=12)
+ATTENTION = ["fixed:3/zero", "fixed:8/even", "q:5,6/zero", "float:3,4/zero", "fp8_e4m3/even", "fp16/zero", "bf16/even"]
+
+
+@pytest.mark.parametrize("products", ["rounded", "fused"])
+@pytest.mark.parametrize("name", ATTENTION)
+@few
+@given(data=st.data())
+def test_attention(name: str, products: str, data: st.DataObject) -> None:
+    """Iterated sums, scores, softmax in every variant, mixtures: kernels of their own, on values of all sizes."""
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    draw = st.lists(codes_of(format), min_size=18, max_size=18)
+    queries, keys, values = (np.array(data.draw(draw)).reshape(2, 3, 3) for _ in range(3))
+    visible = np.tril(np.ones((3, 3), bool))
+    results = []
+    for engine in (Fast(format, products), Reference(format, products)):  # type: ignore[arg-type]
+        q, k, v = (engine.values(each) for each in (queries, keys, values))
+        scores = engine.scores(q, k, visible)
+        found = [engine.codes(engine.total(k)), np.where(visible[:, :, None], engine.codes(scores), 0)]
+        for kind in ("softmax", "max-subtracted", "leftmost", "rightmost", "average"):
+            shares, undefined = engine.attention_weights(scores, visible, kind)  # type: ignore[arg-type]
+            defined = ~np.asarray(undefined, bool)[:, None]
+            found += [np.where(defined, engine.codes(shares), 0), defined]
+            found += [np.where(defined[:, 0], engine.codes(engine.mixture(shares, v, visible)), 0)]
+        results.append(found)
+    for ours, theirs in zip(*results, strict=True):
+        assert np.array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("name", ["fixed:8", "fixed:8/even", "fp16", "float:5,5", "bf16"])

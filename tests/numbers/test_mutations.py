@@ -8,6 +8,7 @@ import pytest
 
 from glyptic.errors import FormatError
 from glyptic.numbers import Format, Reference, parse_format
+from glyptic.numbers import fast as fast_module
 from glyptic.numbers.fast import Fast
 from glyptic.numbers.kernels import rounding_rule
 
@@ -84,6 +85,53 @@ def test_broken(name: str, broken) -> None:
     fast.host = replace(fast.host, rule=wrong)
     fast._inner = wrong
     assert not agrees(fast, format)
+
+
+def shares_agree(fast: Fast, format: Format) -> bool:
+    """Whether quotients, roots, exp and softmax of the fast arithmetic are the reference's."""
+    reference, codes = Reference(format), np.arange(format.min_code, format.max_code + 1)
+    x, y = np.repeat(codes, len(codes))[::3], np.tile(codes, len(codes))[::3]
+    x, y = x[y != 0], y[y != 0]
+    positive, scores = codes[codes >= 0], codes[: len(codes) // 3 * 3].reshape(1, 3, -1)
+    visible = np.ones((1, 3), bool)
+    results = []
+    for engine in (fast, reference):
+        shares, _ = engine.attention_weights(engine.values(scores), visible, "max-subtracted")
+        found = (engine.divide(engine.values(x), engine.values(y)), engine.root(engine.values(positive)), shares)
+        results.append([engine.codes(each) for each in (*found, engine.exp(engine.values(codes)))])
+    return all(np.array_equal(ours, theirs) for ours, theirs in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quotients_unbroken(name: str) -> None:
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    assert shares_agree(Fast(format), format)
+
+
+# A quotient of two normal floats is never a tie, so where there is nothing else the ties cannot matter.
+QUOTIENTS = [(name, other_ties) for name in NAMES if name != "ieee:4,3,normal"]
+QUOTIENTS += [("ieee:4,3,normal", coarser), ("ieee:4,3,normal", other_subnormals), ("fp8_e4m3", coarser)]
+
+
+@pytest.mark.parametrize(("name", "broken"), QUOTIENTS)
+def test_broken_quotients(name: str, broken) -> None:
+    """The rule by which quotients and roots are rounded is that of another format."""
+    format = parse_format(name)
+    assert isinstance(format, Format)
+    fast = Fast(format)
+    fast.host = replace(fast.host, rule64=rounding_rule(broken(format), np.float64))
+    assert not shares_agree(fast, format)
+
+
+def test_a_broken_table_of_exp(monkeypatch: pytest.MonkeyPatch) -> None:
+    format = parse_format("fixed:3")
+    assert isinstance(format, Format)
+    first, table = fast_module._table(format, np.dtype(np.float32))
+    wrong = table.copy()
+    wrong[len(wrong) // 2] += 1
+    monkeypatch.setattr(fast_module, "_table", lambda *_: (first, wrong))
+    assert not shares_agree(Fast(format), format)
 
 
 def test_fused_is_not_rounded() -> None:

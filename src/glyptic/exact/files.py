@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -51,20 +52,28 @@ def save(transformer: Transformer, folder: str | os.PathLike[str]) -> None:
     }
     try:
         target.mkdir(parents=True, exist_ok=True)
-        write_whole(target / WEIGHTS, data)
-        write_whole(target / CONFIG, (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode())
+        written = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
+        write_together({target / WEIGHTS: data, target / CONFIG: written})
     except OSError as error:
         raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files of which none takes its place before all are written: a full disk leaves the old ones as they were."""
+    temporary = {path: path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in files}
     try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
+        for path, data in files.items():
+            temporary[path].write_bytes(data)
+        for path in files:
+            os.replace(temporary[path], path)
     finally:
-        temporary.unlink(missing_ok=True)
+        for each in temporary.values():
+            each.unlink(missing_ok=True)
 
 
 def load(folder: str | os.PathLike[str]) -> Transformer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from glyptic.errors import ModelError
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroVariance
 from glyptic.numbers import Arithmetic, encode
+from glyptic.numbers.reference import root_rounded
 
 Array = Any
 Record = Callable[[str, Array], None]
@@ -82,8 +84,8 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
     def head(of: Head) -> PreparedHead:
         scale = None
         if transformer.options.scale:
-            count = values(encode([len(of.query)], transformer.format, nearest=True))
-            scale = arithmetic.root(count)[:, None, None]
+            scale = values(encode([root_rounded(Fraction(len(of.query)), transformer.format)], transformer.format))
+            scale = scale[:, None, None]
         query, key, value, output = (arithmetic.weights(m) for m in (of.query, of.key, of.value, of.output))
         return PreparedHead(query, key, value, output, scale)
 

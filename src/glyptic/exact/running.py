@@ -144,7 +144,7 @@ def run_batch(
         by_length.setdefault(len(item), []).append(place)
 
     batch = len(tokens)
-    chains = np.full((batch, steps), UNDEFINED)
+    chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     logits = np.zeros((batch, len(transformer.answers)), object if isinstance(transformer.format, Exact) else np.int64)
     failures: dict[int, Undefined] = {}
     traced: dict[str, list[Any]] = {}
@@ -194,14 +194,15 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
 
     def complain(error_at: Callable[[int], Undefined], where: np.ndarray) -> None:
         for position, item in np.argwhere(where):
-            failures.setdefault(int(item), error_at(offset + int(position)))
+            if not tied[item]:
+                failures.setdefault(int(item), error_at(offset + int(position)))
 
     def record(name: str, array: Any) -> None:
         if any(fnmatchcase(name, pattern) for pattern in patterns):
             traced[name] = _extend_trace(name, traced.get(name), prepared.arithmetic.codes(array), offset)
 
     keep = transformer.options.mask != "full"
-    chains = np.full((batch, steps), UNDEFINED)
+    chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     state = State()
     for step in range(steps):
         offset = state.length
@@ -210,9 +211,8 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
         residual, after = forward(prepared, residual, state, record, complain)
         state = after if keep else State()
         logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, record, complain)
-        if step:  # a chain that has tied has no next token: it stays tied
-            numbers = np.where(chains[:, step - 1] == TIED, TIED, numbers)
-        chains[:, step] = numbers
+        chains[:, step] = numbers = np.where(tied, TIED, numbers)
+        tied = numbers == TIED  # there is no next token: such a chain stays tied, and what follows is not its fault
         if step + 1 < steps:
             tokens = np.concatenate([tokens, _answers_as_tokens(transformer, numbers)[None]])
         if not keep:

@@ -149,6 +149,7 @@ class Transformer:
                 array.flags.writeable = False
             check_codes(array, self.format, part)
         _check_norms(self)
+        _check_scale(self)
 
     # Sizes -------------------------------------------------------------------------------------------------------------
 
@@ -285,16 +286,16 @@ def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...
     """Every array with its name and the shape it must have; names are those of the files."""
     d = transformer.width
     yield "token_embedding", transformer.token_embedding, (len(transformer.vocabulary), d)
-    yield "position_embedding", transformer.position_embedding, (len(transformer.position_embedding), d)
+    yield "position_embedding", transformer.position_embedding, (_rows(transformer.position_embedding), d)
     for l, layer in enumerate(transformer.layers):
         for h, head in enumerate(layer.heads):
-            d_k, d_v = len(head.query), len(head.value)
+            d_k, d_v = _rows(head.query), _rows(head.value)
             shapes: dict[str, tuple[int, ...]]
             shapes = {"query": (d_k, d), "key": (d_k, d), "value": (d_v, d), "output": (d, d_v)}
             for name, shape in shapes.items():
                 yield f"layers.{l}.heads.{h}.{name}", getattr(head, name), shape
         if layer.feed_forward is not None:
-            m = len(layer.feed_forward.w1)
+            m = _rows(layer.feed_forward.w1)
             shapes = {"w1": (m, d), "b1": (m,), "w2": (d, m), "b2": (d,)}
             for name, shape in shapes.items():
                 yield f"layers.{l}.feed_forward.{name}", getattr(layer.feed_forward, name), shape
@@ -302,6 +303,10 @@ def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...
             yield from _norm_parts(f"layers.{l}.{norm_name}", getattr(layer, norm_name), d)
     yield from _norm_parts("final_norm", transformer.final_norm, d)
     yield "output", transformer.output, (len(transformer.answers), d)
+
+
+def _rows(matrix: Codes) -> int:
+    return len(matrix) if matrix.ndim else 0  # a number instead of a matrix is an error of shape, told later
 
 
 def _norm_parts(prefix: str, norm: Norm | None, d: int) -> Iterator[tuple[str, Codes, tuple[int, ...]]]:
@@ -347,12 +352,23 @@ def _check_names(transformer: Transformer) -> None:
             raise ModelError(f"{what} has {twice[0]!r} twice; names must differ.")
     if TIE in transformer.answers:
         raise ModelError(f"answers has {TIE!r}, which is the word for a tie; choose another name.")
-    if len(transformer.position_embedding) == 0:
+    if _rows(transformer.position_embedding) == 0:
         raise ModelError("position_embedding has no rows; it needs one for each position that may occur.")
+
+
+def _check_scale(transformer: Transformer) -> None:
+    if transformer.options.scale:
+        for l, layer in enumerate(transformer.layers):
+            for h, head in enumerate(layer.heads):
+                if len(head.query) == 0:
+                    raise ModelError(f"layers.{l}.heads.{h}.query has no rows, so scores cannot be divided by √0; unset scale.")
 
 
 def _check_norms(transformer: Transformer) -> None:
     wanted = transformer.options.norm != "none"
+    for name, codes, _ in parts(transformer):
+        if name.endswith(".epsilon") and codes < 0:
+            raise ModelError(f"{name} is {transformer.format.value(int(codes))}; under a root it must not be negative.")
     for l, layer in enumerate(transformer.layers):
         needs = {"attention_norm": bool(layer.heads), "feed_forward_norm": layer.feed_forward is not None}
         for name, used in needs.items():

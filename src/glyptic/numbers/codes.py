@@ -42,8 +42,11 @@ def encode(values: Any, format: AnyFormat, part: str = "value", nearest: bool = 
     array([  4,   2, -15])
     """
     _check_width(format)
-    array = np.asarray(values)
-    if array.dtype.kind in "iuf" and isinstance(format, Format) and format.precision <= 53:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise FormatError(f"{part}: its rows have different lengths; write an array of one shape.") from None
+    if isinstance(format, Format) and _doubles_hold(array, format):
         return _encode_floats(array.astype(np.float64), format, part, nearest)
     items = np.asarray(values, dtype=object)
     out = np.zeros(items.shape, np.int64)
@@ -51,9 +54,18 @@ def encode(values: Any, format: AnyFormat, part: str = "value", nearest: bool = 
         x = number(items[place], format)
         try:
             out[place] = format.code(format.round(x) if nearest else x)
+        except OverflowError:
+            raise FormatError(f"{part}{list(place) if place else ''}: {x} is too large for a code of 64 bits.") from None
         except FormatError as error:
             raise FormatError(f"{part}{list(place) if place else ''}: {error}") from None
     return out
+
+
+def _doubles_hold(array: np.ndarray, format: Format) -> bool:
+    """Whether doubles carry both these numbers and all values of the format."""
+    if array.dtype.kind not in "iuf" or format.precision > 53 or format.greatest_exponent + format.precision > 1023:
+        return False
+    return array.dtype.kind == "f" or not array.size or max(abs(int(array.max())), abs(int(array.min()))) <= 1 << 53
 
 
 def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> Codes:

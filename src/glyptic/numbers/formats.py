@@ -307,7 +307,7 @@ def _parse_name(name: str, text: str) -> AnyFormat:
     kind, _, rest = name.partition(":")
     words = rest.split(",") if rest else []
     subnormals = not (kind == "ieee" and words[-1:] == ["normal"])
-    numbers = [int(word) for word in words if word.lstrip("-").isascii() and word.lstrip("-").isdigit()]
+    numbers = [int(word) for word in words if word.removeprefix("-").isascii() and word.removeprefix("-").isdigit()]
     if len(numbers) != len(words) - (not subnormals):
         raise FormatError(f"{text!r} is not a format; formats are {_GRAMMAR}.")
     match kind, numbers:

@@ -72,7 +72,10 @@ def _refused(format: Format, bits: int, floor: int, fused: bool) -> str | None:
     if format.is_fixed:
         need = 2 * p + 1 if fused else p + f  # p = m + f
         what = "a fused sum" if fused else "a product"
-        return None if need <= bits else f"{format} needs {need} bits for {what}, and {_name(bits)} has {bits}"
+        if need > bits:
+            return f"{format} needs {need} bits for {what}, and {_name(bits)} has {bits}"
+        steps = p << max(0, f)  # about as many has exp between 0 and B
+        return None if steps <= 1 << 23 else f"{format} needs a table of about {steps:,} entries for exp"
     if fused and bits < 53:
         return f"{format}: fused sums of floats are proved in float64 only"
     if p > (11 if bits == 24 else 24):

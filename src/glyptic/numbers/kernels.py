@@ -41,6 +41,7 @@ class FloatEven(NamedTuple):
     least: np.floating | None  # the smallest positive value, if there are no subnormals
     bottom: np.signedinteger  # the host's exponent bits of the lowest binade
     magic: np.signedinteger  # added to exponent bits: 1.5 · 2^(P−p) times as large, so that adding it rounds
+    growth: np.float64  # 1 + 2^−p: by no more than this factor can rounding enlarge a normal number
 
 
 class FloatZero(NamedTuple):
@@ -48,6 +49,7 @@ class FloatZero(NamedTuple):
     least: np.floating | None
     bottom: np.signedinteger
     magic: np.signedinteger
+    growth: np.float64
 
 
 Rule = FixedEven | FixedZero | FloatEven | FloatZero
@@ -65,7 +67,7 @@ def rounding_rule(format: Format, dtype: type[np.floating]) -> Rule:
     magic = integer(((fraction_bits + 1 - format.precision) << fraction_bits) | (1 << (fraction_bits - 1)))
     least = None if format.subnormals else dtype(float(format.least))
     floating = FloatEven if format.ties == "even" else FloatZero
-    return floating(dtype(float(format.max)), least, bottom, magic)
+    return floating(dtype(float(format.max)), least, bottom, magic, np.float64(1 + 2.0**-format.precision))
 
 
 # The two roundings, resolved at compile time ---------------------------------------------------------------------------
@@ -118,6 +120,11 @@ def on_grid(x, rule):
     raise NotImplementedError("compiled code only")
 
 
+def sum_on_grid(x, rule):
+    """The same for a sum of two values of the format."""
+    raise NotImplementedError("compiled code only")
+
+
 def rounded(x, rule):
     """[x]: see the module's docstring."""
     raise NotImplementedError("compiled code only")
@@ -159,6 +166,18 @@ def _product_limit(rule):
     return lambda rule: highest(rule)
 
 
+def sum_growth(rule):
+    """The factor by which rounding may enlarge a sum: sums of fixed point are exact."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(sum_growth)
+def _sum_growth(rule):
+    if rule.instance_class is Fused:
+        return lambda rule: sum_growth(rule.rule)
+    return (lambda rule: 1.0) if _is_fixed(rule) else (lambda rule: rule.growth)
+
+
 @overload(highest)
 def _highest(rule):
     return (lambda rule: rule.rule.high) if rule.instance_class is Fused else (lambda rule: rule.high)
@@ -171,23 +190,31 @@ def _constants(x):
     return np.int64, np.int64(0x7FF0000000000000), np.float64(1 - 2.0**-53), np.float64(0.5), np.float64(0)
 
 
+def _by_magic(x, kind, sum_of_values):
+    """Rounding of floats: adding 1.5 · 2^(P−1) units of the result's last place leaves no room for anything below that place."""
+    integer, exponent, shrink, _, _ = _constants(x)
+    nudge = kind is FloatZero
+
+    def by_magic(x, rule):
+        y = x * shrink if nudge else x
+        binade = integer(_bits(y) & exponent)
+        if not sum_of_values:  # a sum below the lowest binade is a multiple of the least value, so its own p bits hold it
+            binade = integer(max(binade, rule.bottom))
+        large = _float(integer(binade + rule.magic))
+        return (y + large) - large
+
+    return by_magic
+
+
 @overload(on_grid)
 def _on_grid(x, rule):
-    integer, exponent, shrink, half, zero = _constants(x)
+    _, _, _, half, zero = _constants(x)
     kind = rule.instance_class
     if kind is FixedEven:
         return lambda x, rule: np.rint(x)
     if kind is FixedZero:
         return lambda x, rule: np.copysign(np.ceil(abs(x) - half), x)
-    nudge = kind is FloatZero
-
-    def by_magic(x, rule):
-        y = x * shrink if nudge else x
-        # Adding 1.5 · 2^(P−1) units of the result's last place leaves no room for anything below that place.
-        binade = integer(max(integer(_bits(y) & exponent), rule.bottom))
-        large = _float(integer(binade + rule.magic))
-        return (y + large) - large
-
+    by_magic = _by_magic(x, kind, sum_of_values=False)
     if isinstance(rule.types[1], types.NoneType):
         return by_magic
 
@@ -197,6 +224,16 @@ def _on_grid(x, rule):
 
     by_magic_compiled = njit(by_magic)
     return without_subnormals
+
+
+@overload(sum_on_grid)
+def _sum_on_grid(x, rule):
+    kind = rule.instance_class
+    if _is_fixed(rule):
+        return lambda x, rule: x
+    if isinstance(rule.types[1], types.NoneType):
+        return _by_magic(x, kind, sum_of_values=True)
+    return lambda x, rule: on_grid(x, rule)
 
 
 @overload(rounded)
@@ -217,12 +254,18 @@ def _rounded(x, rule):
 @overload(summed)
 def _summed(x, rule):
     if rule.instance_class is Unbounded:
-        return (lambda x, rule: x) if _is_fixed(rule.types[0]) else (lambda x, rule: on_grid(x, rule.rule))
+        return lambda x, rule: sum_on_grid(x, rule.rule)
     if rule.instance_class is SumsBounded:
         return lambda x, rule: summed(x, rule.rule)
     if _is_fixed(rule):
         return lambda x, rule: _smaller(_larger(x, lowest(rule)), rule.high)
-    return lambda x, rule: rounded(x, rule)
+    return lambda x, rule: sum_on_grid(_smaller(_larger(x, -rule.high), rule.high), rule)
+
+
+@njit
+def _to_even(rule):
+    """The same format with ties to even: for what was moved off its ties already."""
+    return FloatEven(rule.high, rule.least, rule.bottom, rule.magic, rule.growth)
 
 
 def accumulated(total, x, y, rule):
@@ -239,15 +282,20 @@ def _accumulated(total, x, y, rule):
     if _is_fixed(rule.types[0]):
         return lambda total, x, y, rule: rounded(total + x * y, rule.rule)
 
+    ties_to_smaller = rule.types[0].instance_class is FloatZero
+
     def to_odd(total, x, y, rule):
         product = x * y
         near = total + product
         back = near - total
         error = (total - (near - back)) + (product - back)  # Knuth's two-sum: near + error is the exact sum
         bits = _bits(near)
-        if error != 0 and bits & 1 == 0:
-            near = _float(bits + (1 if (error > 0) == (near > 0) else -1))
-        return rounded(near, rule.rule)
+        if bits & 1 == 0:  # an odd number is no tie, and no boundary
+            if error != 0:
+                near = _float(bits + (1 if (error > 0) == (near > 0) else -1))
+            elif ties_to_smaller and near != 0:
+                near = _float(bits - 1)
+        return rounded(near, _to_even(rule.rule))
 
     return to_odd
 

@@ -18,6 +18,7 @@ from glyptic.numbers.kernels import (
     integer_quotient,
     product_limit,
     quotient,
+    sum_growth,
     summed,
 )
 
@@ -43,7 +44,7 @@ def sparse_product(starts, columns, weights, x, largest, rule):
 @compiled
 def _sum_row(columns, weights, x, first, largest, y, rule):
     """y = Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
-    top, limit, bound = np.float64(highest(rule)), np.float64(product_limit(rule)), 0.0
+    top, limit, growth = np.float64(highest(rule)), np.float64(product_limit(rule)), np.float64(sum_growth(rule))
     count = columns.size
     if count == 0:
         y[:] = 0
@@ -51,25 +52,31 @@ def _sum_row(columns, weights, x, first, largest, y, rule):
     w, row = weights[0], x[columns[0], first : first + y.size]
     for j in range(y.size):
         y[j] = accumulated(y.dtype.type(0), w, row[j], rule)
-    bound += abs(w) * largest[columns[0]] * 1.01 + 1.0
+    bound = _largest_product(w, largest[columns[0]], growth)
     at = 1
     while at + 4 <= count:  # four terms a pass: the running sum stays in a register
-        growth = most = 0.0
+        most = 0.0
         for k in range(at, at + 4):
-            product = abs(weights[k]) * largest[columns[k]] * 1.01 + 1.0  # 1.01 pays for rounding, here and there
-            growth, most = growth + product, max(most, product)
+            product = _largest_product(weights[k], largest[columns[k]], growth)
+            bound, most = (bound + product) * growth, max(most, product)
         if most >= limit:
             _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, rule)
-        elif bound + growth >= top:
+        elif bound >= top:
             _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, SumsBounded(rule))
         else:
             _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
-        bound = min(bound + growth, top)
+        bound = min(bound, top)
         at += 4
     for rest in range(at, count):
         w, row = weights[rest], x[columns[rest], first : first + y.size]
         for j in range(y.size):
             y[j] = accumulated(y[j], w, row[j], rule)
+
+
+@compiled
+def _largest_product(weight, largest, growth):
+    """A bound on |[w·x]|: the product, what rounding adds to a normal or to a subnormal, and 1 % for these sums themselves."""
+    return abs(weight) * largest * growth * 1.01 + 1.0
 
 
 @compiled
