@@ -296,7 +296,7 @@ BELOW = Norm(encode([1, 1, 1], F), encode([0, 0, 0], F), encode(-1, F))
         ({"output": np.zeros((), np.int64)}, r"output has shape \(\); it must be \(2, 3\)"),
         ({"layers": (Layer((replace(MEAN, query=np.int64(3) * np.ones((), np.int64)),), None),)}, r"query has shape \(\)"),
         ({"layers": (Layer((ROWLESS,), None),), "options": Options(scale=True)}, "heads.0.query has no rows"),
-        ({"layers": (Layer((MEAN,), None, BELOW),), "options": Options(norm="pre")}, "attention_norm.epsilon is -1; under a root"),
+        ({"layers": (Layer((MEAN,), None, BELOW),), "options": Options(norm="pre")}, "epsilon is -1; under a root"),
     ],
 )
 def test_parts_must_fit(change: dict, message: str) -> None:

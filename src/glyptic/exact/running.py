@@ -144,7 +144,7 @@ def run_batch(
         by_length.setdefault(len(item), []).append(place)
 
     batch = len(tokens)
-    chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
+    chains = np.full((batch, steps), UNDEFINED)
     logits = np.zeros((batch, len(transformer.answers)), object if isinstance(transformer.format, Exact) else np.int64)
     failures: dict[int, Undefined] = {}
     traced: dict[str, list[Any]] = {}
