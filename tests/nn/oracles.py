@@ -72,7 +72,14 @@ def t5(**more: Any) -> Any:
     sizes: dict[str, Any] = {"num_layers": 2, "num_decoder_layers": 3, "d_model": 22, "d_kv": 5, "num_heads": 3}
     sizes |= {"d_ff": 31, "vocab_size": 35, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12}
     sizes |= {"decoder_start_token_id": 0, "dropout_rate": 0.0}
-    return transformers.T5ForConditionalGeneration(transformers.T5Config(**{**sizes, **more}))
+    untied = more.pop("untied", False)
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(**{**sizes, **more}))
+    if untied:  # T5Config forces tie_word_embeddings=True, so v1.1's own output matrix is put in by hand
+        model.lm_head.weight = torch.nn.Parameter(torch.randn_like(model.lm_head.weight))
+        model.tie_weights = lambda *_, **__: None
+        model.config.tie_word_embeddings = False
+        model.config.scale_decoder_outputs = False
+    return model
 
 
 def marian(**more: Any) -> Any:
@@ -102,5 +109,8 @@ def scramble(model: Any, seed: int = 0) -> Any:
                 parameter.add_((spread * noise).to(parameter.dtype))
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.copy_(torch.randn(model.final_logits_bias.shape, generator=generator))
+        if getattr(model.config, "share_encoder_decoder_embeddings", False):  # even where the output is not tied
+            for side in (model.model.encoder, model.model.decoder):
+                side.embed_tokens.weight.copy_(model.model.shared.weight)
     model.tie_weights()
     return model.eval()

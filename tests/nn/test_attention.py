@@ -88,10 +88,12 @@ def test_blocked_gradients_equal_the_reference_over_several_blocks(length: int, 
         assert (a - b).abs().max() < 1e-13
 
 
+@pytest.mark.parametrize("additive", [False, True])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_query_that_sees_nothing_gets_zeros_and_no_gradient(backend: str) -> None:
+def test_a_query_that_sees_nothing_gets_zeros_and_no_gradient(backend: str, additive: bool) -> None:
     q, k, v = (t.requires_grad_() for t in inputs(3, 3))
     mask = torch.tensor([[True, True, True], [False, False, False], [True, False, True]])
+    mask = masks.additive(mask, q.dtype) if additive else mask
     out, _ = nn.attention(q, k, v, mask=mask, backend=backend)
     assert out[:, :, 1].abs().max() == 0
     gradients = torch.autograd.grad(out.square().sum(), (q, k, v))

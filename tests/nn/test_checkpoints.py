@@ -182,6 +182,14 @@ def test_configs_that_we_would_compute_wrongly(folder: Path, fields: dict[str, A
         nn.load(folder)
 
 
+def test_a_marian_model_with_two_embeddings_is_refused(tmp_path: Path) -> None:
+    model = oracles.scramble(oracles.marian(tie_word_embeddings=False))
+    torch.nn.init.normal_(model.model.encoder.embed_tokens.weight)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(FileError, match=r"model.encoder.embed_tokens.weight, .* differ; only equal ones"):
+        nn.load(tmp_path)
+
+
 def test_angles_that_change_with_the_length_are_refused(tmp_path: Path) -> None:
     oracles.llama(rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}).save_pretrained(tmp_path)
     with pytest.raises(FileError, match="rope_type='dynamic' is not supported"):

@@ -16,12 +16,42 @@ def random(*shape: int, seed: int = 1) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def test_the_worked_row_of_003() -> None:
-    row = torch.tensor([-2.8, -0.2, -0.1, -2.6, -torch.inf], dtype=torch.float64).softmax(-1)
+ROW = torch.tensor([-2.8, -0.2, -0.1, -2.6, 7.0], dtype=torch.float64)  # the last score is forbidden, whatever it is
+SEEN = torch.tensor([[True, True, True, True, False]])
+
+
+@pytest.mark.parametrize("additive", [False, True])
+@pytest.mark.parametrize("backend", ["reference", "sdpa", "blocked"])
+def test_the_worked_row_of_003(backend: str, additive: bool) -> None:
+    """A query of 1 and keys that are the scores; the values are unit vectors, so the output is the row of weights."""
+    q, k, v = torch.ones(1, 1, 1, 1).double(), ROW.view(1, 1, 5, 1), torch.eye(5).double()[None, None]
+    mask = masks.additive(SEEN, torch.float64) if additive else SEEN
+    out, _ = nn.attention(q, k, v, mask=mask, scale=1.0, backend=backend)
+    row = out.flatten()
     assert [round(w, 2) for w in row.tolist()] == [0.03, 0.44, 0.49, 0.04, 0.0]
     printed = torch.tensor([0.03, 0.45, 0.48, 0.04, 0.0])  # the slide's rounding is off by a hundredth in two places
     assert (row - printed).abs().max() < 0.0101
     assert (row - printed).abs().max() > 0.005
+    assert (lecture.additive_mask(q[0, 0], k[0, 0], SEEN)[0] - row).abs().max() < 1e-15
+
+
+def test_the_sizes_of_004() -> None:
+    """d 512 or 768, d_ff = 4d, 8 or 12 heads: Vaswani's base, BERT and GPT-2 have them."""
+    for name, sizes in {"vaswani": (512, 2048, 8), "bert": (768, 3072, 12), "gpt2": (768, 3072, 12)}.items():
+        config = nn.preset(name)
+        assert (config.width, config.hidden_size, config.heads) == sizes
+        assert config.hidden_size == 4 * config.width
+
+
+def test_when_002_s_projection_pays() -> None:
+    """NKD + N²K < N²D if K < D/2, says the lecture: so it is for N ≥ D; the exact bound is K < ND/(N + D)."""
+    for N, D in ((64, 64), (500, 64), (20, 64)):
+        for K in range(1, D + 1):
+            pays = lecture.cost("symmetric", N, D, K) < lecture.cost("plain", N, D, K)
+            assert pays == (K * (N + D) < N * D)
+            if N >= D and 2 * K < D:
+                assert pays
+    assert lecture.cost("symmetric", 20, 64, 31) > lecture.cost("plain", 20, 64, 31)  # few tokens: it does not
 
 
 def test_each_stage_by_its_formula() -> None:
@@ -150,6 +180,21 @@ def test_costs_are_what_torch_counts(stage: str) -> None:
     assert counter.get_total_flops() == 2 * lecture.cost(stage, 20, 12, 3)
 
 
-@pytest.mark.parametrize("part", [lecture.plain_weights, lambda x: lecture.linear_self_attention(x, x.T @ x, x.T @ x)])
-def test_gradients(part: object) -> None:
-    assert torch.autograd.gradcheck(part, (X.clone().requires_grad_(),))
+U = {name: random(2, 3, 5, seed=seed) for seed, name in enumerate(("q", "k", "v"), 11)}
+GRADIENTS = {
+    "plain": (lecture.plain_weights, [X]),
+    "symmetric": (lecture.symmetric_weights, [X, random(3, 5)]),
+    "query_key": (lecture.query_key_weights, [X, random(3, 5), random(3, 5, seed=2)]),
+    "attend": (lambda x, u: lecture.attend(lecture.symmetric_weights(x, u), x), [X, random(3, 5)]),
+    "heads_by_sum": (lecture.heads_by_sum, [X, *U.values(), random(2, 5, 3, seed=9)]),
+    "heads_by_concatenation": (lecture.heads_by_concatenation, [X, *U.values(), random(2, 5, 3, seed=9)]),
+    "additive_mask": (lambda q, k: lecture.additive_mask(q, k, masks.causal(6)), [X, random(6, 5)]),
+    "multiplicative_mask": (lambda q, k: lecture.multiplicative_mask(q, k, masks.causal(6)), [X, random(6, 5)]),
+    "linear": (lecture.linear_self_attention, [X, random(5, 5), random(5, 5, seed=2)]),
+}
+
+
+@pytest.mark.parametrize("part", GRADIENTS)
+def test_gradients(part: str) -> None:
+    function, inputs = GRADIENTS[part]
+    assert torch.autograd.gradcheck(function, tuple(x.clone().requires_grad_() for x in inputs))

@@ -65,9 +65,10 @@ def entries(config: ModelConfig) -> list[Entry]:
     if config.head == "mlm":
         found += linear("output.dense", "cls.predictions.transform.dense")
         found += linear("output.norm", "cls.predictions.transform.LayerNorm")
-        found.append(same("output.bias", "cls.predictions.bias"))
-        if not config.tied:
-            found.append(same("output.weight", "cls.predictions.decoder.weight"))
+        if config.tied:
+            found.append(same("output.bias", "cls.predictions.bias"))
+        else:  # then the public model adds the bias of `decoder`, and not the other one
+            found += linear("output", "cls.predictions.decoder")
     return found
 
 
@@ -78,6 +79,12 @@ FAMILY = Family(
     write_config,
     entries,
     prefix="bert.",
-    ignored=("*pooler.dense.*", "*position_ids", "cls.predictions.decoder.bias", "cls.seq_relationship.*"),
+    ignored=(
+        "*pooler.dense.*",
+        "*position_ids",
+        "cls.predictions.bias",
+        "cls.predictions.decoder.bias",
+        "cls.seq_relationship.*",
+    ),
     renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
 )

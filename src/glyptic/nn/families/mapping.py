@@ -78,6 +78,18 @@ def permuted(entry: Entry, order: Tensor) -> Entry:
     )
 
 
+def repeated(ours: str, theirs: Sequence[str]) -> Entry:
+    """One of ours that they hold several times: all the same, or it is another model."""
+
+    def to_ours(tensors: Sequence[Tensor]) -> Tensor:
+        first, *rest = tensors
+        if not first.is_meta and not all(first.equal(other) for other in rest):
+            raise FileError(f"{', '.join(theirs)} differ; only equal ones are supported.")
+        return first
+
+    return Entry(ours, tuple(theirs), to_ours, lambda tensor: [tensor.clone() for _ in theirs])
+
+
 def linear(ours: str, theirs: str, bias: bool = True) -> list[Entry]:
     """A matrix and its bias, or the scale and shift of a norm."""
     parts = ("weight", "bias") if bias else ("weight",)

@@ -13,6 +13,7 @@ from glyptic.nn.families.mapping import (
     activation,
     fused,
     linear,
+    repeated,
     require,
     same,
     shaped,
@@ -69,8 +70,11 @@ def write_config(config: ModelConfig) -> dict[str, Any]:
 
 def entries(config: ModelConfig) -> list[Entry]:
     V = config.vocabulary or 0
+    shared = ["model.shared.weight"]
+    if not config.tied:  # then the public model has a copy for each side
+        shared += ["model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"]
     found = [
-        same("embedding.token.weight", "model.shared.weight"),
+        repeated("embedding.token.weight", shared),
         shaped("output.bias", "final_logits_bias", (V,), (1, V)),
     ]
     for side, layers in (("encoder", config.depth_of_encoder), ("decoder", config.layers)):
