@@ -1,8 +1,8 @@
-"""Enumeration on a real pool or cluster, with one worker killed half-way: run as a process of its own, prints what came out.
+"""Work on a real pool or cluster, with one worker killed half-way: run as a process of its own, prints what came out.
 
-    python deaths.py BACKEND FOLDER
+    python deaths.py language|sweep BACKEND FOLDER
 
-Workers write their process ids into the folder; once nearly half of the units are in the journal, the first of them is killed.
+Workers leave notes in the folder; once about half of the work is in the file of what is done, the first of them is killed.
 """
 
 import json
@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from glyptic import prove
@@ -22,46 +23,70 @@ from glyptic.prove.recognisers import recogniser
 units.INPUTS_IN_UNIT = 1 << 8  # many small units, so that half-way exists
 deciding._ALONE_SECONDS = 0.0  # workers at once
 LENGTH = 14
-HALF = 28  # of 65 units; the journal lags a little
+HALF = {"language": 28, "sweep": 4}  # of 65 units (the journal lags a little); of 10 formats
 
 
-def odd_number_of_ones(text, folder):
-    note = Path(folder) / f"worker-{os.getpid()}"
-    if not note.exists():
-        note.touch()
-    time.sleep(3e-4)  # slow enough for a worker to die in the middle of its work
-    return text.count("1") % 2 == 1
+def note(folder: str) -> None:
+    path = Path(folder) / f"worker-{os.getpid()}"
+    if not path.exists():
+        path.touch()
 
 
-def kill_one_half_way(folder: Path, done_at_death: list[int]) -> None:
-    journal = folder / "journal.json"
+def kill_one_half_way(folder: Path, half: int, done_now: Callable[[], list[str]], at_death: list[list[str]]) -> None:
     while True:
-        time.sleep(0.05)
+        time.sleep(0.02)
         workers = sorted(folder.glob("worker-*"), key=lambda path: path.stat().st_mtime)
-        done = len(json.loads(journal.read_text())["done"]) if journal.exists() else 0
-        if workers and done >= HALF:
+        done = done_now()
+        if workers and len(done) >= half:
             pid = int(workers[0].name.partition("-")[2])
             if pid != os.getpid():
                 os.kill(pid, signal.SIGKILL)
-                done_at_death.append(done)
+                at_death.append(done)
             return
 
 
-def main(backend: str, folder: Path) -> None:
+def kept_in(path: Path, part: str) -> Callable[[], list[str]]:
+    """What the file says is done; it is renamed into place whole, so it can be read at any time."""
+    return lambda: list(json.loads(path.read_text())[part]) if path.exists() else []
+
+
+def language(backend: str, folder: Path) -> dict[str, object]:
     transformer = recogniser(regular("0*1(0*10*1)*0*"), Fixed(2), LENGTH)
+    where = str(folder)
 
     def odd(text):
-        return odd_number_of_ones(text, str(folder))
+        note(where)
+        time.sleep(3e-4)  # slow enough for a worker to die in the middle of its work
+        return text.count("1") % 2 == 1
 
-    done_at_death: list[int] = []
-    threading.Thread(target=kill_one_half_way, args=(folder, done_at_death), daemon=True).start()
-    verdict = prove.language(
-        transformer, odd, backend=backend, workers=2, journal=folder / "journal.json", progress=False
-    )
+    means = {"backend": backend, "workers": 2, "journal": folder / "journal.json", "progress": False}
+    verdict = prove.language(transformer, odd, **means)
+    return {"answer": type(verdict).__name__, "inputs": verdict.inputs}
+
+
+def sweep(backend: str, folder: Path) -> dict[str, object]:
+    (x,) = prove.variables("x")
+    where = str(folder)
+
+    def claim(format):
+        note(where)
+        (Path(where) / f"made-{format}-{os.getpid()}-{time.time_ns()}".replace(":", "_")).touch()
+        time.sleep(0.1)  # long enough to die in
+        return prove.Claim(prove.Values("x", format), x + prove.B + prove.B - prove.B == 0)
+
+    found = prove.sweep(claim, "fixed:1..10", backend=backend, workers=2, kept=folder / "sweep.json", progress=False)
+    made = [path.name.split("-")[1].replace("_", ":") for path in folder.glob("made-*")]
+    return {"holds_in": found.holds_in, "inputs": [v.inputs for v in found.verdicts.values()], "made": made}
+
+
+def main(what: str, backend: str, folder: Path) -> None:
+    done = kept_in(folder / "journal.json", "done") if what == "language" else kept_in(folder / "sweep.json", "cells")
+    at_death: list[list[str]] = []
+    threading.Thread(target=kill_one_half_way, args=(folder, HALF[what], done, at_death), daemon=True).start()
+    result = {"language": language, "sweep": sweep}[what](backend, folder)
     workers = len(list(folder.glob("worker-*")))  # more than two: some began after the death, so work was left
-    counts = {"inputs": verdict.inputs, "done_at_death": done_at_death, "workers": workers}
-    print(json.dumps({"answer": type(verdict).__name__, **counts}))
+    print(json.dumps({**result, "done_at_death": at_death, "workers": workers}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))

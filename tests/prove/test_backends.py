@@ -44,17 +44,37 @@ def test_two_processes_give_all_results():
     assert sorted(stream(pow, ((n, 2) for n in range(9)), "loky", 2)) == [n * n for n in range(9)]
 
 
+def with_a_death(what, backend, folder):
+    """What `deaths.py` prints."""
+    command = [sys.executable, str(HERE / "deaths.py"), what, backend, str(folder)]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "ray", "dask"])
 def test_a_worker_killed_half_way_loses_nothing_and_nothing_counts_twice(backend, tmp_path):
-    command = [sys.executable, str(HERE / "deaths.py"), backend, str(tmp_path)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    result = json.loads(done.stdout.strip().splitlines()[-1])
+    result = with_a_death("language", backend, tmp_path)
     (done,) = result["done_at_death"]  # one death, about half-way through the 65 units
-    assert 28 <= done <= 44
+    assert 28 <= len(done) <= 44
     assert result["workers"] > 2  # a worker that began after it: there was work left
     assert (result["answer"], result["inputs"]) == ("Proved", 2**15 - 2)
+
+
+CLUSTERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("ray", "dask")]
+
+
+@pytest.mark.parametrize("backend", ["loky", *CLUSTERS])
+def test_a_worker_killed_in_a_sweep_loses_nothing_and_nothing_is_done_twice(backend, tmp_path):
+    result = with_a_death("sweep", backend, tmp_path)
+    (done,) = result["done_at_death"]
+    assert 4 <= len(done) < 10
+    assert result["workers"] > 2
+    assert result["holds_in"] == [f"fixed:{s}" for s in range(1, 11)]
+    assert result["inputs"] == [2 * 4**s - 1 for s in range(1, 11)]
+    assert all(result["made"].count(format) == 1 for format in done)  # what was kept is not done again
+    assert sum(result["made"].count(f"fixed:{s}") > 1 for s in range(1, 11)) <= 8  # and of the rest, what was under way
 
 
 @pytest.mark.slow
@@ -98,3 +118,14 @@ def test_a_command_interrupted_goes_on_from_its_journal(tmp_path):
     assert again.returncode == 0, again.stderr[-2000:]
     assert "131,070 inputs run" in again.stdout
     assert not journal.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["ray", "dask"])
+def test_a_command_on_a_cluster(backend):
+    """`glyptic prove … --backend`, from the shell: the same verdict as in one process."""
+    words = ["prove", "palindromes:14", "--decisive", "--backend", backend, "--workers", "2"]
+    command = [sys.executable, "-m", "glyptic", *words]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "32,766 inputs run" in done.stdout

@@ -11,6 +11,8 @@ from glyptic.errors import GlypticError
 from glyptic.numbers import Fixed
 from glyptic.prove import recogniser, tomita
 from glyptic.prove.certificates import sealed
+from glyptic.prove.library import proving
+from glyptic.prove.smt.solvers import Limits, ask
 
 
 def run(command, *words):
@@ -82,6 +84,25 @@ def test_many_formats(model, tmp_path, capsys):
     assert run("prove", model, "--tomita", 4, "--formats", "fixed:2..3", "--workers", 1, "--max-length", 4) == 0
 
 
+def test_the_library(monkeypatch, capsys):
+    """The command itself, on two of the theorems: formats and limits reach the solvers, and the table is printed."""
+    monkeypatch.setattr(proving, "THEOREMS", [proving.theorem(name) for name in ("zero.at", "closure.negation")])
+    seen = []
+
+    def noted(solver, script, limits):
+        seen.append(limits)
+        return ask(solver, script, limits)
+
+    monkeypatch.setattr("glyptic.prove.smt.deciding.ask", noted)
+    words = ("--formats", "fixed:2..3 q:3,3", "--seconds", 50, "--megabytes", 3000, "--workers", 1)
+    assert run("prove", "--library", *words) == 0
+    table = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert table[0] == ["theorem", "fixed:2", "fixed:3", "q:3,3"]
+    assert table[2] == ["zero.at", "✓", "✓", "–"]
+    assert table[3] == ["closure.negation", "✓", "✓", "✓"]
+    assert set(seen) == {Limits(50, 3000)}
+
+
 def test_precision(tmp_path, capsys):
     figure = tmp_path / "precision.png"
     assert run("precision", "automaton", "--tomita", 2, "--max-length", 3, "--figure", figure, "--workers", 1) == 0
@@ -110,6 +131,7 @@ def test_lint(model, capsys):
         ("prove", ["parity:4", "--language", "(0"], "is not closed"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--journal", "j"], "are for one format"),
+        ("prove", ["parity:4", "--decisive", "--megabytes", "9"], "--megabytes bounds solvers"),
         ("prove", ["--recheck", "nowhere.json"], "cannot read the certificate"),
         ("precision", ["automaton"], "needs a language"),
         ("precision", ["majority", "--tomita", "1", "--language", "0"], "name one"),

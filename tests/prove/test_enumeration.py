@@ -1,12 +1,15 @@
 """Enumeration against running every input by itself, in the other engine; and what happens on the way."""
 
+import io
 import json
-from functools import cache
+import re
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
 import pytest
 from tests.prove.examples import doubled, identity, last_token
+from tqdm.auto import tqdm
 
 from glyptic import prove
 from glyptic.errors import FileError, InputError
@@ -299,3 +302,21 @@ def test_minimising_is_quick_and_bounded():
         patch.setattr("glyptic.prove.minimise.fails", lambda *given: calls.append(given) or fails(*given))
         assert minimised(negative, [fp16.code(-60000)]) == (fp16.code(-1000) - 1,)
     assert len(calls) < 300
+
+
+def test_a_progress_bar_shows_the_time_left(monkeypatch):
+    """On stderr, after a second; here at once and in full, to read it."""
+    shown = io.StringIO()
+    bar = partial(tqdm, file=shown, mininterval=0, ncols=80)
+    monkeypatch.setattr("glyptic.prove.enumeration.deciding.tqdm", lambda **given: bar(**{**given, "delay": 0}))
+    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 16)
+    claim = Claim(inputs(last_token(Fixed(2), 8), max_length=8), answer() != "TIE")
+    assert prove.check(claim, workers=1)
+    states = re.findall(r"(\d+)%\|.*?\| (\S+)/510 \[\d\d:\d\d<(\d\d:\d\d|\?)", shown.getvalue())
+    done = [float(count) for _, count, _ in states]
+    assert len(done) > 10
+    assert done == sorted(done)
+    assert states[-1] == ("100", "510", "00:00")
+    shown.truncate(0)
+    assert prove.check(claim, workers=1, progress=False)
+    assert shown.getvalue().strip("\0") == ""

@@ -54,7 +54,7 @@ class Prove:
     format: str | None = None
     """Round every weight to this format first."""
     formats: str = ""
-    """Ask it in each of these formats instead, such as "fixed:1..6 float:1..3,2..4", and print the table."""
+    """Ask it, or prove the library, in each of these formats, such as "fixed:1..6 float:1..3,2..4", and print the table."""
     figure: Path | None = None
     """With --formats: draw the table here (.svg, .png or .pdf)."""
     certificate: Path | None = None
@@ -65,6 +65,8 @@ class Prove:
     """Go on after a counterexample, to count all failures."""
     seconds: float | None = None
     """Stop after so long, with the answer Unknown."""
+    megabytes: int | None = None
+    """Memory that a solver may take, with --library or --recheck."""
     backend: Literal["loky", "ray", "dask", "sequential"] = "loky"
     """Processes of this machine, or the Ray or Dask cluster that RAY_ADDRESS or DASK_SCHEDULER_ADDRESS names."""
     workers: int | None = None
@@ -74,19 +76,36 @@ class Prove:
 
     def main(self) -> int:
         if self.library:
-            from glyptic.prove.library.proving import main_table
-
-            return main_table(workers=self.workers) or 0
+            return self._library()
         if self.recheck is not None:
-            from glyptic.prove.certificates import recheck
-
-            means: dict[str, Any] = {"seconds": self.seconds, "backend": self.backend, "workers": self.workers}
-            result = recheck(self.recheck, **means)
-            print(result)
-            for assumption in result.assumptions:
-                print(f"  assuming that {assumption}")
-            return 0 if result.proved else 1
+            return self._recheck()
+        if self.megabytes is not None:
+            raise InputError(
+                "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
+            )
         return self._sweep() if self.formats else self._check()
+
+    def _library(self) -> int:
+        from glyptic.prove.grids import format_grid
+        from glyptic.prove.library.proving import SCOPES, main_table
+
+        scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
+        return main_table(scopes, workers=self.workers, **self._limits())
+
+    def _recheck(self) -> int:
+        from glyptic.prove.certificates import recheck
+
+        assert self.recheck is not None
+        result = recheck(self.recheck, backend=self.backend, workers=self.workers, **self._limits())
+        print(result)
+        for assumption in result.assumptions:
+            print(f"  assuming that {assumption}")
+        return 0 if result.proved else 1
+
+    def _limits(self) -> dict[str, Any]:
+        """The limits that are given; else those of whoever is asked."""
+        limits = {"seconds": self.seconds, "megabytes": self.megabytes}
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     def _check(self) -> int:
         from glyptic.prove import check

@@ -31,7 +31,7 @@ _TRUST = """
 ## What the proofs rest on
 
 - The circuits that solvers get for each rounded operation: compared with exact fractions for all pairs of values of eleven small
-  formats, and at random in fourteen larger ones (`tests/prove/test_terms.py`).
+  formats, and in thirteen larger ones, with both rules for ties, mostly next to a tie (`tests/prove/test_terms.py`).
 - What terms know of themselves before a solver sees them: rounding is monotone and commutes with negation; where there are
   subnormals the sign of [x − y] is the order of x and y. `prove.facts(format)` tells how each is known, without using them: in a
   small format all values are run; in a larger one the sign of differences is put to the solvers, and monotonicity and negation

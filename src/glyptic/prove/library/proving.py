@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from glyptic.carve import FactError
 from glyptic.exact.report import table as text_table
@@ -59,11 +60,11 @@ def theorem(name: str) -> Theorem:
     return next(one for one in THEOREMS if one.name == name)
 
 
-def prove(name: str, scope: str, seconds: float | None = 60.0) -> Row:
+def prove(name: str, scope: str, seconds: float | None = 60.0, megabytes: int | None = 4096) -> Row:
     """One theorem in one scope."""
     one, (format, products), start = theorem(name), read_scope(scope), time.perf_counter()
     try:
-        verdict = smt.check(one.claim(format, products), format, seconds=seconds)
+        verdict = smt.check(one.claim(format, products), format, seconds=seconds, megabytes=megabytes)
     except FactError as error:
         return Row(name, one.says, scope, None, str(error))
     return Row(name, one.says, scope, verdict, seconds=time.perf_counter() - start)
@@ -74,16 +75,17 @@ def prove_all(
     names: Sequence[str] | None = None,
     *,
     seconds: float | None = 60.0,
+    megabytes: int | None = 4096,
     workers: int | None = None,
     progress: bool = True,
 ) -> list[Row]:
-    """All theorems in all scopes, over all cores; each solver may take `seconds` for one.
+    """All theorems in all scopes, over all cores; each solver may take `seconds` and `megabytes` for one.
 
     >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
     ['✓', '✓']
     """
     chosen = [one.name for one in THEOREMS] if names is None else list(names)
-    jobs = [(name, scope, seconds) for scope in scopes for name in chosen]
+    jobs = [(name, scope, seconds, megabytes) for scope in scopes for name in chosen]
     return scatter(prove, jobs, workers=workers or cores(), progress="theorems" if progress else None)
 
 
@@ -102,9 +104,9 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def main_table(scopes: Sequence[str] = SCOPES, workers: int | None = None, names: Sequence[str] | None = None) -> int:
+def main_table(scopes: Sequence[str] = SCOPES, names: Sequence[str] | None = None, **means: Any) -> int:
     """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
-    rows = prove_all(scopes, names, workers=workers)
+    rows = prove_all(scopes, names, **means)
     print(table(rows))
     print("\n" + LEGEND)
     for row in rows:
