@@ -79,9 +79,17 @@ def enumeration_rows() -> list[dict[str, object]]:
         found.append(row(name, 60 * count / two / 1e6, ">= 3", note, "million inputs a minute"))
     return [
         *found,
+        two_cores_row(LENGTH + 6),
         row("enumeration / loop of single runs", ours / loop, ">= 20", f"{loop:,.0f} single runs a second"),
         row("prefixes shared / not shared", ours / without, ">= 3", "each in batches as wide as suits it"),
     ]
+
+
+def two_cores_row(length: int) -> dict[str, object]:
+    """What the second core brings, where the work is long enough for workers to be started at all; one round each."""
+    (one, count), (two, _) = by_the_clock(length, workers=1, rounds=1), by_the_clock(length, workers=2, rounds=1)
+    note = f"by the clock: {count:,} inputs in {one:.1f} s and {two:.1f} s; load {os.getloadavg()[0]:.1f}"
+    return row(f"one worker / two workers, n = {length}", one / two, ">= 1.5", note)
 
 
 def solver_rows() -> list[dict[str, object]]:
