@@ -1,6 +1,6 @@
 """Generation with the compiled decoder (`nn.CompiledSession`) against Hugging Face's `generate`.
 
-Compiling is not part of the time; it takes some twenty seconds a model, and torch keeps the result for the next process.
+Compiling is not part of the time; each row says how long it took. torch keeps the result for the next process.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def compiled(size: Size, batch: int, target: str) -> dict[str, Any]:
     assert ours().equal(nn.generate(model, tokens, max_new_tokens=NEW)), "compiled and eager tokens differ"
     ready = time.perf_counter() - start
     timings = contest({"ours": ours, "HF": hugging_face(size, batch)}, rounds=11, least_seconds=0.0)
-    rates = ", ".join(f"{name} {batch * NEW / timings.seconds(name):,.0f}" for name in ("ours", "HF"))
+    rates = nn_peers.rates(timings, "ours", batch * NEW)
+    note = f"tokens/s: {rates}; ready after {ready:.0f} s of wall time; {nn_peers.versions('transformers')}"
     name = f"generation, {size.name}, batch {batch}, compiled against HF generate"
-    return row(name, timings.speed("ours", "HF"), target, f"tokens/s: {rates}; ready after {ready:.0f} s of wall time")
+    return row(name, timings.speed("ours", "HF"), target, note)
 
 
 def rows() -> list[dict[str, Any]]:

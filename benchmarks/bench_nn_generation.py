@@ -37,9 +37,9 @@ def against_hugging_face(size: Size, batch: int, target: str) -> dict[str, Any]:
         "HF": hugging_face(size, batch),
     }
     timings = contest(contestants, rounds=11, least_seconds=0.0)
-    rates = ", ".join(f"{name} {batch * NEW / timings.seconds(name):,.0f}" for name in contestants)
+    note = f"tokens/s: {nn_peers.rates(timings, 'ours', batch * NEW)}; {nn_peers.versions('transformers')}"
     name = f"generation, {size.name}, batch {batch}, eager against HF generate"
-    return row(name, timings.speed("ours", "HF"), target, f"tokens/s: {rates}")
+    return row(name, timings.speed("ours", "HF"), target, note)
 
 
 def growth_with_length() -> dict[str, Any]:

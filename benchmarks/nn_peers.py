@@ -6,12 +6,25 @@ Each `build` gives a module with forward(tokens [B, T]) → logits [B, T, V].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks.timing import Timings
 from glyptic import nn as glyptic_nn
+
+
+def rates(timings: Timings, base: str, tokens: int) -> str:
+    """tokens/s: the base's own median, and the others' by the medians of ratios, which is what the rows give."""
+    own = tokens / timings.seconds(base)
+    return ", ".join(f"{name} {own / timings.speed(base, name):,.0f}" for name in timings.rounds if name != "products")
+
+
+def versions(*packages: str) -> str:
+    """The versions that were measured."""
+    return ", ".join(f"{package} {metadata.version(package)}" for package in ("torch", *packages))
 
 
 @dataclass(frozen=True)
