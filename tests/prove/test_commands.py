@@ -81,7 +81,10 @@ def test_many_formats(model, tmp_path, capsys):
     rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines() if line.startswith(("fixed", "float"))]
     assert rows == [["fixed:1", "Refuted"], ["fixed:2", "Proved"], ["float:1,2", "Proved"]]
     assert figure.exists()
-    assert run("prove", model, "--tomita", 4, "--formats", "fixed:2..3", "--workers", 1, "--max-length", 4) == 0
+    kept = tmp_path / "kept.json"
+    words = ("--formats", "fixed:2..3", "--workers", 1, "--max-length", 4, "--journal", kept)
+    assert run("prove", model, "--tomita", 4, *words) == 0
+    assert list(json.loads(kept.read_text())["cells"]) == ["fixed:2", "fixed:3"]
 
 
 def test_the_library(monkeypatch, capsys):
@@ -130,7 +133,7 @@ def test_lint(model, capsys):
         ("prove", ["parity:8", "--decisive", "--steps", "2", "--max-length", "4"], "does not read its answer 'NO'"),
         ("prove", ["parity:4", "--language", "(0"], "is not closed"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
-        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--journal", "j"], "are for one format"),
+        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--certificate", "c"], "is for one format"),
         ("prove", ["parity:4", "--decisive", "--megabytes", "9"], "--megabytes bounds solvers"),
         ("prove", ["--recheck", "nowhere.json"], "cannot read the certificate"),
         ("precision", ["automaton"], "needs a language"),

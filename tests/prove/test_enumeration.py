@@ -15,6 +15,7 @@ from glyptic import prove
 from glyptic.errors import FileError, InputError
 from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
+from glyptic.exact.running import prepared_for
 from glyptic.numbers import Fixed, Float, number, parse_format
 from glyptic.prove import (
     B,
@@ -320,3 +321,25 @@ def test_a_progress_bar_shows_the_time_left(monkeypatch):
     shown.truncate(0)
     assert prove.check(claim, workers=1, progress=False)
     assert shown.getvalue().strip("\0") == ""
+
+
+@pytest.mark.parametrize("format", [Float(2, 2), Fixed(14)], ids=str)
+def test_two_transformers_in_different_arithmetics_are_compared_by_value(format):
+    """Fused products run in another host, or, in F(14), in fractions: the same numbers, whatever stands for them."""
+    T = last_token(format, 3)
+    U = T.with_options(products="fused")
+    names = [(type(a).__name__, getattr(a, "host", None)) for a in (prepared_for(each).arithmetic for each in (T, U))]
+    assert names[0] != names[1]
+    for one, other in ((T, U), (U, T)):
+        both = inputs(one, other, max_length=2)
+        said = [logit("0", "a") == logit("0", "b"), at("embedding", "one", 0, "a") == at("embedding", "one", 0, "b")]
+        said.append(logit("0", "a") + logit("1", "b") == 1)
+        said.append(logit("0", "a") - at("embedding", "zero", -1, "b") == 0)
+        for each in said:
+            assert isinstance(prove.check(Claim(both, each), **QUIET), Proved), each
+            assert isinstance(prove.check(Claim(both, ~each), **QUIET), Refuted), each
+        if format.size < 100:
+            free = block(one, other)
+            sums = logit("0", "a") + logit("1", "b") == after("zero", of="b") + after("one", of="a")
+            assert isinstance(prove.check(Claim(free, sums), **QUIET), Proved)
+            assert isinstance(prove.check(Claim(free, ~sums), **QUIET), Refuted)

@@ -125,9 +125,9 @@ class Prove:
     def _sweep(self) -> int:
         from glyptic.prove.sweeps import sweep
 
-        if self.certificate is not None or self.journal is not None:
-            raise InputError("--certificate and --journal are for one format; leave --formats out, or them.")
-        means = self._means() | {"workers": self.workers}
+        if self.certificate is not None:
+            raise InputError("--certificate is for one format; leave --formats out, or it.")
+        means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
         found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
         print(found)

@@ -26,6 +26,12 @@ def arithmetic_for(format: AnyFormat, engine: Engine = "auto") -> Arithmetic:
     return Fast(format)  # type: ignore
 
 
+def brought(array: Any, source: Arithmetic, target: Arithmetic) -> Any:
+    """Values of one arithmetic in another of the same format: two transformers may run in different hosts, one in fractions."""
+    alike = type(source) is type(target) and source.products == target.products
+    return array if alike else target.values(source.codes(array))
+
+
 def judge(claim: Claim, setting: Batch) -> tuple[np.ndarray, np.ndarray]:
     """Which elements meet the precondition, and which of those break the claim."""
     satisfying = truth(claim.requires, setting).true
@@ -61,11 +67,10 @@ def setting_of_visit(walk: Walk, visit: Visit) -> Batch:
         prepared = walk.prepared[node.of]
         if isinstance(node, e.Logit):
             codes, missing = visit.logits[node.of]
-            return Partial(
-                prepared.arithmetic.values(codes[:, prepared.transformer.answers.index(node.answer)]), missing
-            )
+            return Partial(some.arithmetic.values(codes[:, prepared.transformer.answers.index(node.answer)]), missing)
         branch, row = visit.branches[node.of], prepared.transformer.coordinate(node.coordinate)
-        return Partial(branch.traced[node.stage][row, node.position], branch.failed)
+        array = branch.traced[node.stage][row, node.position]
+        return Partial(brought(array, prepared.arithmetic, some.arithmetic), branch.failed)
 
     def word(node: Any) -> NumberedWords:
         if isinstance(node, e.Token):
@@ -125,20 +130,21 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
         return Batch(arithmetic, size, lambda node: named[node.name])
     assert isinstance(subject, Block)
     runs = {name: _run_of_block(claim, subject, name, codes, engine) for name in subject.transformers}
+    some = next(iter(runs.values()))
 
     def read(node: Any) -> Partial:
         transformer, run = subject.transformers[node.of], runs[node.of]
         if isinstance(node, e.Logit):
-            return Partial(run.logits[transformer.answers.index(node.answer)], run.failed)
-        row = transformer.coordinate(node.coordinate)
-        if node.stage == "before":
-            return Partial(run.before[row, node.position], np.zeros(size, bool))
-        return Partial(run.after[row, node.position], run.failed)
+            array = run.logits[transformer.answers.index(node.answer)]
+        else:
+            side = run.before if node.stage == "before" else run.after
+            array = side[transformer.coordinate(node.coordinate), node.position]
+        there = isinstance(node, e.Coordinate) and node.stage == "before"
+        return Partial(brought(array, run.arithmetic, some.arithmetic), np.zeros(size, bool) if there else run.failed)
 
     def word(node: Any) -> NumberedWords:
         return runs[node.of].answers, (*WORDS_BELOW, *subject.transformers[node.of].answers)
 
-    some = next(iter(runs.values()))
     return Batch(some.arithmetic, size, read, word, lambda node: ~runs[node.of].failed)  # decides Defined, nothing else
 
 
