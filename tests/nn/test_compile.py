@@ -1,7 +1,7 @@
 """torch.compile takes every kind of model as one graph, and the compiled decoding step says what the eager one says.
 
-The grid goes through `aot_eager` (all of tracing and autograd, no code generation: fast); one small model goes through the
-whole of inductor.
+The grid goes through `aot_eager` (all of tracing and autograd, no code generation: fast); some small models go through the
+whole of inductor, one of them in the fast tests.
 """
 
 from __future__ import annotations
@@ -24,6 +24,12 @@ MODELS: dict[str, nn.ModelConfig] = {
     },
     "blocked": nn.ModelConfig(kind="decoder", **SMALL, backend="blocked"),
     "windowed": nn.ModelConfig(kind="decoder", **SMALL, sliding_window=3, feed_forward="swiglu", norm="rms"),
+    "grouped": nn.ModelConfig(kind="decoder", **SMALL, key_value_heads=1, positions="rotary"),
+    "gpt_neox": nn.preset("gpt_neox", **SMALL, rotary_fraction=0.5),
+    **{
+        f"norm, {norm}": nn.ModelConfig(kind="encoder" if norm == "batch" else "decoder", **SMALL, norm=norm)
+        for norm in ("group", "batch", "rms_outside")
+    },
     "bert": nn.preset("bert", **SMALL),
     "t5": nn.preset("t5", **SMALL, head_width=8, feed_forward_width=24),
     "vaswani": nn.preset("vaswani", **SMALL, feed_forward_width=24, dropout=0.0),
@@ -103,6 +109,19 @@ def test_compiled_sessions_generate_what_eager_generates(count: int) -> None:
     sessions[0].feed(torch.tensor([[1]]))  # the last place: generation does not feed its last token
     with pytest.raises(InputError, match="capacity=8"):
         sessions[0].feed(torch.tensor([[1]]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["decoder, rotary", "decoder, alibi", "windowed", "grouped", "gpt_neox"])
+def test_compiled_sessions_of_other_decoders(name: str) -> None:
+    """Logits, not only tokens: to 1e-5 of the eager ones at every step."""
+    model = nn.build(MODELS[name], seed=0).eval()
+    compiled, eager = nn.CompiledSession(model, batch=2, capacity=10), nn.Session(model, 2, 10)
+    tokens = torch.randint(11, (2, 10), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        for part in (tokens[:, :3], *tokens[:, 3:].split(1, dim=1)):
+            assert (compiled.feed(part.contiguous()) - eager.feed(part)).abs().max() < 1e-5
+    assert compiled.compiled is not None
 
 
 def test_an_unknown_mode_is_named() -> None:

@@ -192,6 +192,16 @@ def test_a_stream_gives_the_tokens_of_generate_one_by_one() -> None:
     assert torch.equal(torch.stack(streamed, 1), nn.generate(model, [[1, 2, 3]], max_new_tokens=6)[:, 3:])
 
 
+def test_a_stream_computes_a_token_only_when_it_is_asked_for() -> None:
+    model, passes = small(), []
+    model.stack.register_forward_hook(lambda *_: passes.append(1))
+    stream = nn.stream(model, [[1, 2, 3]], max_new_tokens=6)
+    assert len(passes) == 0
+    for count in (1, 2, 3):
+        next(stream)
+        assert len(passes) == count
+
+
 @pytest.mark.parametrize("prompts", [[[1, 2, 3]], [[1, 2, 3], [4]]], ids=["whole", "padded"])
 def test_a_ring_generates_what_a_static_cache_does(prompts: list[list[int]]) -> None:
     model = small(sliding_window=4, positions="rotary")

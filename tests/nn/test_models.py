@@ -89,6 +89,40 @@ def test_vaswani_to_the_letter() -> None:
     }  # no final norm, all tied
 
 
+PUBLIC_DEFAULTS = {  # what transformers' default configs do not share with the smallest published model
+    "gpt2": {},
+    "bert": {},
+    "t5": {"context": 512},
+    "llama": {"context": 4096, "norm_eps": 1e-5},  # Llama 2
+    "gpt_neox": {"layers": 6, "width": 512, "heads": 8, "vocabulary": 50304, "feed_forward_width": 2048},  # Pythia-70M
+    "vit": {"context": 1024},  # not a choice: the model counts its patches
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC_DEFAULTS)
+def test_presets_are_transformers_default_configs(name: str) -> None:
+    from transformers import AutoConfig
+
+    from glyptic.nn.families import FAMILIES
+
+    ours, heads = nn.preset(name), {"bert": {"cls.predictions.bias"}, "vit": {"classifier.weight"}}
+    fields = AutoConfig.for_model(name).to_dict()
+    if name == "vit":
+        fields["id2label"] = {str(i): "" for i in range(ours.classes)}  # ImageNet's, unlike the default's two
+    theirs = FAMILIES[name].read_config(fields, heads.get(name, set()))
+    theirs = theirs.replace(**PUBLIC_DEFAULTS[name])
+    derived = ("head_size", "groups", "hidden_size", "scale", "has_final_norm", "depth_of_encoder")
+    assert {d: getattr(ours, d) for d in derived} == {d: getattr(theirs, d) for d in derived}
+    skipped = ("head_width", "key_value_heads", "feed_forward_width", "attention_scale", "final_norm", "encoder_layers")
+    free = ("backend", "dropout", "attention_dropout", "position_precision", *skipped)
+    differences = {
+        field: (value, theirs.to_dict()[field])
+        for field, value in ours.to_dict().items()
+        if field not in free and theirs.to_dict()[field] != value
+    }
+    assert not differences
+
+
 def test_published_sizes() -> None:
     """Millions of parameters; Vaswani's table 3 counts 65 and 213 with vocabularies it gives only roughly."""
     base, big = nn.preset("vaswani"), nn.preset("vaswani_big")
@@ -132,6 +166,20 @@ def test_every_precision_is_near_float64(name: str, dtype: torch.dtype) -> None:
     assert low.dtype == dtype
     exact = run(model.double())
     assert (low.double() - exact).abs().max() < 40 * torch.finfo(dtype).eps * exact.abs().max()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"positions": "shaw"}, {"positions": "alibi"}, {"norm": "group"}, {"norm": "rms_outside"}], ids=str
+)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@torch.no_grad()
+def test_parts_that_no_preset_has_are_near_float64_too(fields: dict[str, str], dtype: torch.dtype) -> None:
+    model, tokens = small.model(**fields), small.tokens(2, 7)
+    exact = model(tokens)
+    low = model.to(dtype)(tokens)
+    assert low.dtype == dtype
+    rounded = model.double()(tokens)  # the weights are rounded by now; what is left is the arithmetic
+    assert (low.double() - rounded).abs().max() < 40 * torch.finfo(dtype).eps * exact.abs().max()
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -216,6 +216,14 @@ def test_rotary_scaling_slows_the_slowest_pair_by_its_factor(kind: str) -> None:
     assert abs(ratio[0].item() - (4.0 if kind == "linear" else 1.0)) < 1e-9
 
 
+def test_ntk_scaling_is_another_base_for_every_pair() -> None:
+    """θ_m = (base · factor^{R/(R−2)})^{−2m/R}: bloc97's formula, pair by pair."""
+    scaling = nn.RotaryScaling("ntk", 4.0)
+    rotary = Rotary(small.config(positions="rotary", width=16, heads=1, rotary_base=500.0, rotary_scaling=scaling))
+    for m, frequency in enumerate(rotary.frequencies.tolist()):
+        assert math.isclose(frequency, (500.0 * 4.0 ** (16 / 14)) ** (-2 * m / 16), rel_tol=1e-12)
+
+
 @pytest.mark.parametrize("positions", ORDERED)
 def test_gradients(positions: str) -> None:
     model = small.model(

@@ -2,8 +2,9 @@
 
 Half of the score matrix of a causal model is −∞. Cutting the queries into blocks and giving each only the keys it may
 see skips nearly that half, in the forward and in the backward pass, with plain matrix products. The weights are saved
-rather than recomputed: O(T²) memory, which is the right trade below about 2,000 tokens. On CPUs in bfloat16 this is
-about 1.5 times as fast as the fused kernel, whose backward pass is slow there.
+rather than recomputed: O(T²) memory, which is the right trade below about 2,000 tokens. It was made for CPUs with bfloat16
+instructions (AVX512-BF16, AMX), where the fused kernel's backward pass is slow; elsewhere the two are about as fast, and
+`python -m benchmarks nn_training` says which one wins on a machine.
 """
 
 from __future__ import annotations

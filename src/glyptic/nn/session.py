@@ -67,7 +67,8 @@ class Session:
 class CompiledSession(Session):
     """A decoder whose single-token step is compiled, its weights frozen into it; every step attends to `capacity` keys.
 
-    The first step compiles, which takes tens of seconds unless torch has kept the result of an earlier run. Changing the weights afterwards has no effect: make a new one.
+    The first step compiles, which takes tens of seconds unless torch has kept the result of an earlier run. Changing the
+    weights afterwards has no effect: make a new one.
     `mode`: `default`, or `max-autotune` to let torch measure several kernels for each product.
     """
 

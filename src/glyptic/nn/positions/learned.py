@@ -21,6 +21,6 @@ class Learned(nn.Embedding):
         if end is not None and end > self.num_embeddings:
             raise InputError(
                 f"a sequence of {end} tokens is longer than the learned table of context={self.num_embeddings}; "
-                "shorten it, or use positions that extrapolate (rotary, alibi, t5)."
+                "shorten it, or train with positions that have no table (any other kind)."
             )
         return F.embedding(positions, self.weight)

@@ -31,10 +31,10 @@ class Shaw(nn.Module):
     def bias(self, q: Tensor, distances: Tensor) -> Tensor:
         """q [B, H, T, K] · a^K → [B, H, T, S]: one product with the whole table, then a look-up."""
         every = q @ self.keys.t()  # [B, H, T, 2 clip + 1]
-        return every.gather(-1, self.index(distances).expand(*q.shape[:3], -1))
+        return every.gather(3, self.index(distances).expand(*q.shape[:3], -1))
 
     def value(self, weights: Tensor, distances: Tensor) -> Tensor:
         """Σ_j weight_ij a^V → [B, H, T, K]: weights of equal distance are added first."""
         mass = weights.new_zeros(*weights.shape[:3], 2 * self.clip + 1)
-        mass = mass.scatter_add(-1, self.index(distances).expand_as(weights), weights)
+        mass = mass.scatter_add(3, self.index(distances).expand_as(weights), weights)
         return mass @ self.values

@@ -36,4 +36,4 @@ class TransformerXL(nn.Module):
             keys = self.project(sinusoids).view(-1, H, K).permute(1, 2, 0)  # [H, K, N]
             every = q @ keys
         index = (distances + (T - 1)).clamp(0, every.shape[-1] - 1)  # clamped ones are masked anyway
-        return every.gather(-1, index.expand(*every.shape[:3], -1))
+        return every.gather(3, index.expand(*every.shape[:3], -1))
