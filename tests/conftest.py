@@ -3,14 +3,20 @@
 numba looks only at the file of the function itself, and our loops take their rounding from another file.
 """
 
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 import glyptic.numbers
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return  # the process that started this one has done it
     folder = Path(glyptic.numbers.__file__).parent
     changed = max(source.stat().st_mtime for source in folder.glob("*.py"))
     for cached in (folder / "__pycache__").glob("*.nb[ic]"):
-        if cached.stat().st_mtime < changed:
-            cached.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if cached.stat().st_mtime < changed:
+                cached.unlink()

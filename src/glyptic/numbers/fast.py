@@ -105,8 +105,8 @@ class Fast:
     def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
         flat = _matrix(x)
         largest = np.full(flat.shape[0], self.host.rule.high)
-        # Looking for the largest operands pays where each is used several times and has many columns.
-        if self.products == "rounded" and flat.shape[1] >= 64 and weights.entries.size >= 3 * flat.shape[0]:
+        # Looking for the largest operands pays where each is used many times and has many columns.
+        if self.products == "rounded" and flat.shape[1] >= 64 and weights.entries.size >= 12 * flat.shape[0]:
             largest = np.maximum(flat.max(axis=1), -flat.min(axis=1))
         y = products.sparse_product(*weights, flat, largest, self._inner)
         return y.reshape(weights.starts.size - 1, *x.shape[1:])

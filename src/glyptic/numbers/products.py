@@ -45,32 +45,22 @@ def sparse_product(starts, columns, weights, x, largest, rule):
 def _sum_row(columns, weights, x, first, largest, y, rule):
     """y = Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
     top, limit, growth = np.float64(highest(rule)), np.float64(product_limit(rule)), np.float64(sum_growth(rule))
-    count = columns.size
-    if count == 0:
-        y[:] = 0
-        return
-    w, row = weights[0], x[columns[0], first : first + y.size]
-    for j in range(y.size):
-        y[j] = accumulated(y.dtype.type(0), w, row[j], rule)
-    bound = _largest_product(w, largest[columns[0]], growth)
-    at = 1
-    while at + 4 <= count:  # four terms a pass: the running sum stays in a register
+    y[:] = 0
+    bound, at, size = 0.0, 0, columns.size % 4  # the odd ones first, then four terms a pass: sums stay in registers
+    while at < columns.size:
+        size = size or 4
         most = 0.0
-        for k in range(at, at + 4):
+        for k in range(at, at + size):
             product = _largest_product(weights[k], largest[columns[k]], growth)
             bound, most = (bound + product) * growth, max(most, product)
+        terms = slice(at, at + size)
         if most >= limit:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, rule)
+            _add_terms(columns[terms], weights[terms], x, first, y, rule)
         elif bound >= top:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, SumsBounded(rule))
+            _add_terms(columns[terms], weights[terms], x, first, y, SumsBounded(rule))
         else:
-            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
-        bound = min(bound, top)
-        at += 4
-    for rest in range(at, count):
-        w, row = weights[rest], x[columns[rest], first : first + y.size]
-        for j in range(y.size):
-            y[j] = accumulated(y[j], w, row[j], rule)
+            _add_terms(columns[terms], weights[terms], x, first, y, Unbounded(rule))
+        bound, at, size = min(bound, top), at + size, 4
 
 
 @compiled
@@ -80,16 +70,28 @@ def _largest_product(weight, largest, growth):
 
 
 @compiled
-def _add_four(columns, weights, x, first, y, rule):
+def _add_terms(columns, weights, x, first, y, rule):
+    """y += w·x, one to four terms one after the other. Rows are cut out one by one: the compiler must see them contiguous."""
     last = first + y.size
-    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    x0, x1 = x[columns[0], first:last], x[columns[1], first:last]  # contiguous, which the compiler must see
-    x2, x3 = x[columns[2], first:last], x[columns[3], first:last]
+    w0, x0 = weights[0], x[columns[0], first:last]
+    if columns.size == 1:
+        for j in range(y.size):
+            y[j] = accumulated(y[j], w0, x0[j], rule)
+        return
+    w1, x1 = weights[1], x[columns[1], first:last]
+    if columns.size == 2:
+        for j in range(y.size):
+            y[j] = accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule)
+        return
+    w2, x2 = weights[2], x[columns[2], first:last]
+    if columns.size == 3:
+        for j in range(y.size):
+            y[j] = accumulated(accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule), w2, x2[j], rule)
+        return
+    w3, x3 = weights[3], x[columns[3], first:last]
     for j in range(y.size):
-        total = accumulated(y[j], w0, x0[j], rule)
-        total = accumulated(total, w1, x1[j], rule)
-        total = accumulated(total, w2, x2[j], rule)
-        y[j] = accumulated(total, w3, x3[j], rule)
+        total = accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule)
+        y[j] = accumulated(accumulated(total, w2, x2[j], rule), w3, x3[j], rule)
 
 
 @compiled
