@@ -145,3 +145,17 @@ def test_the_digest_sees_every_weight():
         Claim(inputs(each, max_length=3), answer() == "YES") for each in (T, broken(T, "layers.1.feed_forward.w2"))
     ]
     assert digest(claims[0]) != digest(claims[1])
+
+
+def test_the_digest_sees_what_a_predicate_was_made_with():
+    """A journal or a kept sweep must not go on with another predicate of the same name and code."""
+    T = identity(Fixed(3))
+
+    def of(words, least=0):
+        def chosen(text, shortest=least):
+            return text in words and len(text) >= shortest
+
+        return digest(Claim(inputs(T, max_length=3), answer() == "NO", requires=holds(chosen)))
+
+    assert of({"0", "01"}) == of({"01", "0"})
+    assert len({of({"0"}), of({"1"}), of(("0",)), of(("0",), 1), of(frozenset({"0", "1"}))}) == 5

@@ -99,7 +99,7 @@ def test_rules_that_terms_use_are_decided_without_them() -> None:
     for format, name in cases:
         verdict = smt.check(lemma(name).claim(format), format)
         assert isinstance(verdict, Proved), (name, format)
-        assert len(verdict.assumptions) == 1, verdict.assumptions
+        assert not any("monotone" in text or "tell apart" in text for text in verdict.assumptions)
 
 
 def test_the_table_and_what_is_refused() -> None:

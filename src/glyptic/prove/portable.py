@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from fractions import Fraction
-from types import CodeType
+from functools import partial
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -37,19 +38,36 @@ _NODES = {
 
 
 def digest(claim: Claim) -> str:
-    """A fingerprint of everything a claim says, weights included; of a predicate, its name and its compiled code."""
-    content = json.dumps(claim_to_json(claim), sort_keys=True, ensure_ascii=False).encode()
+    """A fingerprint of everything a claim says, weights included; of a predicate, its name, code, and what it was made with."""
+    content = json.dumps(claim_to_json(claim), sort_keys=True, ensure_ascii=False)
     for node in (*claim.requires.parts(), *claim.ensures.parts()):
         if isinstance(node, e.Holds):
-            content += _code_of(getattr(node.predicate, "__code__", None))
-    return hashlib.sha256(content).hexdigest()
+            content += _of_predicate(node.predicate)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _code_of(code: CodeType | None) -> bytes:
-    if code is None:
-        return b""
-    inner = [_code_of(const) if isinstance(const, CodeType) else repr(const).encode() for const in code.co_consts]
-    return code.co_code + repr(code.co_names).encode() + b"".join(inner)
+def _of_predicate(value: Any, inside: tuple[Any, ...] = ()) -> str:
+    """A function by its code, defaults and the plain values it closes over; dicts and objects, which may change, by their type.
+
+    >>> def longer_than(n):
+    ...     return lambda text: len(text) > n
+    >>> three, again, four = (_of_predicate(longer_than(n)) for n in (3, 3, 4))
+    >>> three == again, three == four
+    (True, False)
+    """
+    if value is None or isinstance(value, str | bytes | int | float | Fraction):
+        return repr(value)
+    if isinstance(value, tuple | list | set | frozenset):
+        parts = [_of_predicate(part, inside) for part in value]
+        return f"{type(value).__name__} {parts if isinstance(value, tuple | list) else sorted(parts)}"
+    if isinstance(value, CodeType):
+        return f"{value.co_code.hex()} {value.co_names} {_of_predicate(value.co_consts, inside)}"
+    if isinstance(value, partial):
+        return _of_predicate((value.func, value.args, tuple(sorted(value.keywords.items()))), inside)
+    if isinstance(value, FunctionType) and not any(value is each for each in inside):  # it may close over itself
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        return _of_predicate((value.__code__, value.__defaults__, tuple(cells)), (*inside, value))
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------
