@@ -16,7 +16,8 @@ m + 2f bits, a sum m + f + 1. A quotient differs from a boundary by more than 2^
 where 2(m + f) + 1 ≤ 53; wider ones, and all roots, are integer operations in 64 bits.
 
 *Fused* inner products add an unrounded product: exact in float64 when 2(m + f) + 1 ≤ 53 for fixed point; for floats the host's
-sum is turned into a sum rounded to odd, which rounds on correctly when P ≥ p + 2 (Boldo & Melquiond 2008).
+sum is turned into a sum rounded to odd, which rounds on correctly when P ≥ p + 2 (Boldo & Melquiond 2008). With ties to the
+smaller an exact sum whose last bit is 0 is then moved a unit towards zero: off a tie, and across no boundary (all are even).
 """
 
 from __future__ import annotations
