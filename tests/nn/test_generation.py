@@ -267,6 +267,17 @@ def test_every_cache_goes_back_to_the_start_and_takes_another_source(kind: str) 
 
 
 @pytest.mark.parametrize("kind", ["static", "fixed", "ring"])
+@torch.no_grad()
+def test_a_refused_step_leaves_a_cache_as_it_was(kind: str) -> None:
+    model, tokens = small(sliding_window=3), torch.tensor([[1, 2, 3, 4, 5]])
+    cache = model.new_cache(1, None if kind == "ring" else 8, kind)
+    model(tokens[:, :4], cache=cache)
+    with pytest.raises(InputError):  # more than the table of positions, or than the cache
+        model(tokens.expand(1, 5).repeat(1, 7), cache=cache)
+    assert torch.allclose(model(tokens[:, 4:], cache=cache), model(tokens)[:, 4:], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["static", "fixed", "ring"])
 def test_a_session_is_reset_and_used_again(kind: str) -> None:
     model = small(sliding_window=4)
     session = nn.Session(model, 1, None if kind == "ring" else 16, cache=kind)

@@ -186,7 +186,7 @@ def test_ablating_a_head_removes_its_term() -> None:
     without = nn.record(model, TOKENS, names=names, edits=edits).activations[names[0]]
     term = z[:, :, 1] @ model.stack.blocks[0].attn.out.weight[:, 4:8].T
     assert (whole - without - term).abs().max() < 1e-13
-    mean = nn.ablate(heads=[1], value=z.mean((0, 1), keepdim=True).expand_as(z))
+    mean = nn.ablate(heads=[1], value=z.mean((0, 1), keepdim=True))
     averaged = nn.record(model, TOKENS, names=names, edits={"blocks.0.attn.hook_z": mean}).activations[names[0]]
     assert (averaged - whole).abs().max() > 1e-3
 

@@ -176,34 +176,34 @@ class RingCache(StaticCache):
         super().__init__(config, batch, config.sliding_window, dtype, device)
         self.held = torch.full((self.capacity,), -1, device=device)  # position in each place; [B, capacity] if padded
         self.seen: Tensor | None = None  # [B] real tokens so far, once there is padding
-        self.writes: tuple[Tensor, Tensor, Tensor] = (self.held, self.held, self.held)  # row, place, new token
+        self.writes: tuple[Tensor, ...] = ()  # rows, places and new tokens of what `update` writes
+        self.after: tuple[Tensor, Tensor | None] = (self.held, None)  # held and seen, once the pass has ended well
 
     def open(self, new: int, real: Tensor | None = None) -> View:
-        start, device = int(self.length), self.held.device
-        positions = torch.arange(start, start + new, device=device)
-        if real is not None or self.seen is not None:
-            positions = self._padded_positions(start, new, real)
-        before, newest = self.held, self._newest(positions)
-        fresh = positions.gather(-1, newest.clamp_min(0))
-        self.held = torch.where(newest < 0, before, fresh)
-        newest = newest.expand(self.keys[0].shape[0], -1)
+        start, batch = int(self.length), self.keys[0].shape[0]
+        positions, before, seen = torch.arange(start, start + new, device=self.held.device), self.held, self.seen
+        if real is not None or seen is not None:
+            positions, seen = self._count(start, positions, real)
+            before = before.expand(batch, -1)
+        newest = self._newest(positions)
+        held = torch.where(newest < 0, before, positions.gather(-1, newest.clamp_min(0)))
+        newest = newest.expand(batch, -1)
         row, place = (newest >= 0).nonzero(as_tuple=True)
-        self.writes = row, place, newest[row, place]
-        alone = new == 1 and positions.dim() == 1
-        keys = self.held[..., : start + 1] if new == 1 else torch.cat([before, positions], dim=-1)
-        return View(positions, keys, self.capacity + new, start + new, alone)
+        self.writes, self.after = (row, place, newest[row, place]), (held, seen)
+        keys = held[..., : start + 1] if new == 1 else torch.cat([before, positions], dim=-1)
+        return View(positions, keys, self.capacity + new, start + new, new == 1 and positions.dim() == 1)
 
-    def _padded_positions(self, start: int, new: int, real: Tensor | None) -> Tensor:
-        """[B, T]; from the first padding on, each row counts its own real tokens."""
-        batch, device = self.keys[0].shape[0], self.held.device
-        if self.seen is None:
-            self.seen = torch.full((batch,), start, device=device)
-            self.held = self.held.expand(batch, -1)
+    def advance(self, new: int) -> None:
+        super().advance(new)
+        self.held, self.seen = self.after
+
+    def _count(self, start: int, slots: Tensor, real: Tensor | None) -> tuple[Tensor, Tensor]:
+        """From the first padding on each row counts its own real tokens: positions [B, T], and how many then [B]."""
+        batch = self.keys[0].shape[0]
+        seen = torch.full((batch,), start, device=slots.device) if self.seen is None else self.seen
         if real is None:
-            real = torch.ones(batch, new, dtype=torch.bool, device=device)
-        positions = (masks.positions_of(real) + self.seen[:, None]).masked_fill(~real, -1)
-        self.seen = self.seen + real.sum(-1)
-        return positions
+            return seen[:, None] + slots - start, seen + len(slots)
+        return (masks.positions_of(real) + seen[:, None]).masked_fill(~real, -1), seen + real.sum(-1)
 
     def _newest(self, positions: Tensor) -> Tensor:
         """For each place, the last new token that belongs there, by its index among the new ones; −1: none."""

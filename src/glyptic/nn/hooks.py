@@ -52,9 +52,9 @@ class Change:
             raise InputError(f"heads={list(self.heads)} cannot be chosen in {name!r}, which has no axis of heads.")
 
         def change(x: Tensor) -> Tensor:
-            if isinstance(self.value, Tensor) and self.value.shape != x.shape:
-                raise InputError(f"{name!r} has shape {tuple(x.shape)} and what replaces it {tuple(self.value.shape)}.")
             new = self.value if isinstance(self.value, Tensor) else torch.full_like(x, self.value)
+            if new.dim() != x.dim() or any(a not in (1, b) for a, b in zip(new.shape, x.shape, strict=True)):
+                raise InputError(f"{name!r} has shape {tuple(x.shape)} and what replaces it {tuple(new.shape)}.")
             chosen = _chosen(x, token_axis, self.tokens, "tokens") & _chosen(x, head_axis, self.heads, "heads")
             return torch.where(chosen, new.to(x.dtype), x)
 
@@ -142,7 +142,7 @@ def edited(model: Model, edits: Mapping[str, Edit]) -> Iterator[None]:
 
 
 def ablate(heads: Sequence[int] | None = None, value: float | Tensor = 0.0) -> Change:
-    """An edit that sets an activation, or some of its heads, to zero, or to a mean of the activation's shape.
+    """An edit that sets an activation, or some of its heads, to zero or to a mean over axes that were kept.
 
     `edited(model, {"blocks.0.attn.hook_z": ablate(heads=[1])})` silences head 1 of layer 0.
     """
