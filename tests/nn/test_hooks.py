@@ -286,6 +286,17 @@ def test_mistakes_are_named() -> None:
         model(TOKENS)
 
 
+def test_tokens_are_an_axis_of_positions_and_of_no_packed_pass() -> None:
+    model = small.model(kind="encoder", head="none")
+    edits = {"hook_pos_embed": nn.patch(torch.zeros(2, 6, 12), tokens=[1])}
+    found = nn.record(model, TOKENS, names=["hook_pos_embed"], edits=edits)
+    assert tuple(found.activations["hook_pos_embed"].shape) == (2, 6, 12)
+    assert (found.activations["hook_pos_embed"] == 0).all(-1)[0].tolist() == [False, True, False, False, False, False]
+    edit = {"blocks.0.hook_resid_post": nn.patch(torch.zeros(1, 12), tokens=[1])}
+    with pytest.raises(InputError, match=r"tokens=\[1\] cannot be chosen in a pass with packed=True"), nn.edited(model, edit):
+        model(TOKENS, padding_mask=torch.ones(2, 6, dtype=torch.bool), packed=True)
+
+
 def test_what_a_pass_does_not_compute_is_not_dropped_in_silence() -> None:
     model = small.model(kind="encoder_decoder", backend="reference")
     memory, cache = model.encode(small.tokens(2, 5)), model.new_cache(2, 6)

@@ -61,7 +61,7 @@ class InputEmbedding(nn.Module):
             x = x + (table[0] if types is None else _look_up(types, table, "types"))
         if self.position is not None:
             added = self.position(positions, end, x.dtype)
-            x = x + (added if hook is None else hook(added))
+            x = x + (added if hook is None else hook(added.expand_as(x)))
         if self.norm is not None:
             x = self.norm(x)
         return drop(x, self.dropout, self.training)

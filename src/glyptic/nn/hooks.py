@@ -55,6 +55,8 @@ class Change:
             new = self.value if isinstance(self.value, Tensor) else torch.full_like(x, self.value)
             if new.dim() != x.dim() or any(a not in (1, b) for a, b in zip(new.shape, x.shape, strict=True)):
                 raise InputError(f"{name!r} has shape {tuple(x.shape)} and what replaces it {tuple(new.shape)}.")
+            if self.tokens is not None and x.dim() == 2:
+                raise InputError(f"tokens={list(self.tokens)} cannot be chosen in a pass with packed=True, [N, D].")
             chosen = _chosen(x, token_axis, self.tokens, "tokens") & _chosen(x, head_axis, self.heads, "heads")
             return torch.where(chosen, new.to(x.dtype), x)
 
