@@ -295,6 +295,8 @@ def test_mistakes_are_named() -> None:
         nn.generate(
             model, torch.ones(1, 2, dtype=torch.long), max_new_tokens=1, padding_mask=torch.tensor([[True, False]])
         )
+    with pytest.raises(InputError, match="pad on the left"):
+        nn.Session(model, 1, 4).feed(torch.ones(1, 2, dtype=torch.long), torch.tensor([[True, False]]))
     with pytest.raises(InputError, match="at least one token"):
         nn.generate(model, [[1], []], max_new_tokens=1)
     with pytest.raises(ModelError, match=r"top_p=1\.5"):

@@ -47,7 +47,9 @@ class Session:
             self.inputs["memory"] = model.encode(source, source_mask)
 
     def feed(self, tokens: Tensor, padding_mask: Tensor | None = None) -> Tensor:
-        """tokens [B, T] → logits [B, V] after the last of them."""
+        """tokens [B, T] → logits [B, V] after the last of them, which must be real in every row."""
+        if padding_mask is not None and not bool(padding_mask[:, -1].all()):
+            raise InputError("padding_mask is False at the end of a row, after which there is nothing to say; pad on the left.")
         hidden = self.model.hidden(tokens, padding_mask=padding_mask, cache=self.cache, **self.inputs)
         return self.model.logits(hidden[:, -1])
 
