@@ -1,8 +1,8 @@
 """Forward pass of a 10 M encoder, 8 × 128 tokens, against the fast path of nn.TransformerEncoder, padded and not.
 
 Padded: lengths spread evenly from a quarter to the whole. torch then packs the batch into nested tensors; ours packs with
-`packed=True`. Both leave out most of the work on padding. Looking inside is measured too: keeping an activation by name
-costs nothing, and attention maps, which only the `reference` backend has, cost the one who asks for them.
+`packed=True`. Both leave out most of the work on padding. Looking inside is measured too: the price of
+keeping activations by name, and of attention maps, which only the `reference` backend has.
 """
 
 from __future__ import annotations
