@@ -45,22 +45,24 @@ def sparse_product(starts, columns, weights, x, largest, rule):
 def _sum_row(columns, weights, x, first, largest, y, rule):
     """y = Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
     top, limit, growth = np.float64(highest(rule)), np.float64(product_limit(rule)), np.float64(sum_growth(rule))
+    odd, bound = columns.size % 4, 0.0
     y[:] = 0
-    bound, at, size = 0.0, 0, columns.size % 4  # the odd ones first, then four terms a pass: sums stay in registers
-    while at < columns.size:
-        size = size or 4
+    if odd:
+        _add_few(columns[:odd], weights[:odd], x, first, y, rule)
+        for k in range(odd):
+            bound = (bound + _largest_product(weights[k], largest[columns[k]], growth)) * growth
+    for at in range(odd, columns.size, 4):  # four terms a pass: the running sum stays in a register
         most = 0.0
-        for k in range(at, at + size):
+        for k in range(at, at + 4):
             product = _largest_product(weights[k], largest[columns[k]], growth)
             bound, most = (bound + product) * growth, max(most, product)
-        terms = slice(at, at + size)
         if most >= limit:
-            _add_terms(columns[terms], weights[terms], x, first, y, rule)
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, rule)
         elif bound >= top:
-            _add_terms(columns[terms], weights[terms], x, first, y, SumsBounded(rule))
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, SumsBounded(rule))
         else:
-            _add_terms(columns[terms], weights[terms], x, first, y, Unbounded(rule))
-        bound, at, size = min(bound, top), at + size, 4
+            _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
+        bound = min(bound, top)
 
 
 @compiled
@@ -70,8 +72,8 @@ def _largest_product(weight, largest, growth):
 
 
 @compiled
-def _add_terms(columns, weights, x, first, y, rule):
-    """y += w·x, one to four terms one after the other. Rows are cut out one by one: the compiler must see them contiguous."""
+def _add_few(columns, weights, x, first, y, rule):
+    """y += w·x for one, two or three terms, in one pass."""
     last = first + y.size
     w0, x0 = weights[0], x[columns[0], first:last]
     if columns.size == 1:
@@ -84,14 +86,21 @@ def _add_terms(columns, weights, x, first, y, rule):
             y[j] = accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule)
         return
     w2, x2 = weights[2], x[columns[2], first:last]
-    if columns.size == 3:
-        for j in range(y.size):
-            y[j] = accumulated(accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule), w2, x2[j], rule)
-        return
-    w3, x3 = weights[3], x[columns[3], first:last]
     for j in range(y.size):
-        total = accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule)
-        y[j] = accumulated(accumulated(total, w2, x2[j], rule), w3, x3[j], rule)
+        y[j] = accumulated(accumulated(accumulated(y[j], w0, x0[j], rule), w1, x1[j], rule), w2, x2[j], rule)
+
+
+@compiled
+def _add_four(columns, weights, x, first, y, rule):
+    last = first + y.size
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    x0, x1 = x[columns[0], first:last], x[columns[1], first:last]  # contiguous, which the compiler must see
+    x2, x3 = x[columns[2], first:last], x[columns[3], first:last]
+    for j in range(y.size):
+        total = accumulated(y[j], w0, x0[j], rule)
+        total = accumulated(total, w1, x1[j], rule)
+        total = accumulated(total, w2, x2[j], rule)
+        y[j] = accumulated(total, w3, x3[j], rule)
 
 
 @compiled
