@@ -37,3 +37,4 @@ bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmark
 
 clean:           ## the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out
+	find src -name '*.nb[ic]' -delete
