@@ -25,7 +25,8 @@ def worthwhile(model: nn.Module, rows: int, steps: int) -> bool:
     """Whether a generation of `steps` steps of `rows` rows repays a packed copy of the large matrices."""
     weight = next(model.parameters())
     able = weight.dtype == torch.float32 and weight.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    return able and rows in ROWS and steps >= STEPS
+    there = hasattr(torch.ops.mkldnn, "_reorder_linear_weight")  # not part of torch's public interface: it may go
+    return able and there and rows in ROWS and steps >= STEPS
 
 
 class PackedLinear(Linear):
