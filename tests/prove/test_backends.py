@@ -70,7 +70,7 @@ def test_a_worker_killed_in_a_sweep_loses_nothing_and_nothing_is_done_twice(back
     result = with_a_death("sweep", backend, tmp_path)
     (done,) = result["done_at_death"]
     assert 4 <= len(done) < 10
-    assert result["workers"] > 2
+    assert result["workers"] >= 2  # the one that is left may be done before another has taken the dead one's place
     assert result["holds_in"] == [f"fixed:{s}" for s in range(1, 11)]
     assert result["inputs"] == [2 * 4**s - 1 for s in range(1, 11)]
     assert all(result["made"].count(format) == 1 for format in done)  # what was kept is not done again
