@@ -164,30 +164,23 @@ def test_missing_and_unreadable(model, tmp_path) -> None:
         random_transformer(parse_format("fixed:4")).save(blocked)
 
 
-def test_a_failed_save_leaves_the_old_model(model, monkeypatch) -> None:
+def no_space(*_):
+    raise OSError(28, "No space left on device")
+
+
+def no_space_for_the_config(path, data):
+    return no_space() if "config" in path.name else write_bytes(path, data)
+
+
+write_bytes = files.Path.write_bytes
+FULL_DISKS = [(files.os, "replace", no_space), (files.Path, "write_bytes", no_space_for_the_config)]
+
+
+@pytest.mark.parametrize("full", FULL_DISKS, ids=["nothing renamed", "weights written, config not"])
+def test_a_failed_save_leaves_the_old_model(model, monkeypatch, full) -> None:
+    """Neither file takes its place before both are written."""
     before = Transformer.load(model)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files.os, "replace", full)
-    with pytest.raises(FileError, match="No space left"):
-        random_transformer(parse_format("fixed:4"), 2).save(model)
-    monkeypatch.undo()
-    assert Transformer.load(model).same_as(before)
-    assert sorted(os.listdir(model)) == ["config.json", "model.safetensors"]
-
-
-def test_a_disk_that_fills_up_half_way_leaves_the_old_model(model, monkeypatch) -> None:
-    """The weights fit, the config does not: neither takes its place."""
-    before, write = Transformer.load(model), files.Path.write_bytes
-
-    def only_weights(path, data):
-        if "config" in path.name:
-            raise OSError(28, "No space left on device")
-        return write(path, data)
-
-    monkeypatch.setattr(files.Path, "write_bytes", only_weights)
+    monkeypatch.setattr(*full)
     with pytest.raises(FileError, match="No space left"):
         random_transformer(parse_format("fixed:4"), 2).save(model)
     monkeypatch.undo()

@@ -29,6 +29,7 @@ class Scalarwise:
 
     zero: Scalar
     one: Scalar
+    never: Any = False  # what says that a result is defined: a truth value, or a condition that never holds
 
     def scalar_add(self, a: Scalar, b: Scalar) -> Scalar:
         raise NotImplementedError
@@ -135,7 +136,7 @@ class Scalarwise:
         self, scores: np.ndarray, visible: np.ndarray, kind: Attention
     ) -> tuple[np.ndarray, np.ndarray]:
         weights = _empty(scores.shape, self.zero)
-        undefined = np.zeros((scores.shape[0], scores.shape[2]), bool)
+        undefined = np.full((scores.shape[0], scores.shape[2]), self.never)
         for i, b in np.ndindex(undefined.shape):
             seen = np.flatnonzero(visible[i])
             if seen.size:
@@ -144,10 +145,10 @@ class Scalarwise:
                     weights[i, j, b] = weight
         return weights, undefined
 
-    def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], bool]:
+    def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], Any]:
         """The weights of one query over its visible keys, and whether they are undefined (0/0)."""
         if kind in ("leftmost", "rightmost", "average"):
-            return self.hard(scores, kind), False
+            return self.hard(scores, kind), self.never
         if kind == "max-subtracted":
             largest = self.largest(scores)
             scores = [self.scalar_subtract(score, largest) for score in scores]
@@ -155,7 +156,7 @@ class Scalarwise:
         denominator = self.sum(exps)
         if self.scalar_equal(denominator, self.zero):
             return [self.zero] * len(scores), True
-        return [self.scalar_divide(e, denominator) for e in exps], False
+        return [self.scalar_divide(e, denominator) for e in exps], self.never
 
     def hard(self, scores: list[Scalar], kind: Attention) -> list[Scalar]:
         """Weight 1 on the first or the last of the largest scores, or [1/count] on each of them."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from glyptic.numbers import Attention, Format, Products
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.bits import Bits, constant
@@ -23,6 +21,8 @@ class Terms(RoundedTerms):
     >>> weights, undefined is bits.FALSE
     ([Fraction(1, 1), Fraction(0, 1)], True)
     """
+
+    never = bits.FALSE
 
     def __init__(self, format: Format, products: Products = "rounded") -> None:
         super().__init__(format, products)
@@ -57,19 +57,6 @@ class Terms(RoundedTerms):
         return image
 
     # Attention ---------------------------------------------------------------------------------------------------------------
-
-    def attention_weights(
-        self, scores: np.ndarray, visible: np.ndarray, kind: Attention
-    ) -> tuple[np.ndarray, np.ndarray]:
-        weights = np.full(scores.shape, self.zero, dtype=object)
-        undefined = np.full((scores.shape[0], scores.shape[2]), bits.FALSE, dtype=object)
-        for i, b in np.ndindex(undefined.shape):
-            seen = np.flatnonzero(visible[i])
-            if seen.size:
-                row, undefined[i, b] = self.distribute(list(scores[i, seen, b]), kind)
-                for j, weight in zip(seen, row, strict=True):
-                    weights[i, j, b] = weight
-        return weights, undefined
 
     def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], Any]:
         """The weights of one query, and the condition under which they are 0/0."""
