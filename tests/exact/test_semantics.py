@@ -85,11 +85,10 @@ def test_the_scale_is_the_rounded_root_of_the_integer() -> None:
     coarse = Fixed(2)
     nine = Head.of(coarse, [[1]] * 9, [[1]] * 9, [[1]], [[1]])
     model = Transformer.of(
-        coarse, "01", ["x"], [[0], ["1/4"]], [[1], [-1]], ["NO", "YES"], max_length=2, layers=[Layer((nine,), None)]
+        coarse, "01", ["x"], [[0], ["1/2"]], [[1], [-1]], ["NO", "YES"], max_length=2, layers=[Layer((nine,), None)]
     )
     scores = [model.with_options(scale=s).run("1", trace="*.scores").trace["layer.0.head.0.scores"] for s in (False, True)]
-    ninth = sum([coarse.round(Fraction(1, 16))] * 9)
-    assert [each.item() for each in scores] == [ninth, coarse.round(ninth / 3)]
+    assert [each.item() for each in scores] == [Fraction(9, 4), Fraction(3, 4)]  # ⟨q, k⟩ = 9 · 1/4, and a third of it
 
 
 def test_max_subtracted_softmax_survives_low_scores() -> None:

@@ -109,11 +109,11 @@ def test_0_over_0_in_the_output_leaves_the_logits() -> None:
 
 
 def test_a_chain_that_has_tied_stays_tied_whatever_its_stand_in_would_meet() -> None:
-    """Answers are tokens: "0" ties at once, and the stand-in token that would be read next is large enough for 0/0."""
-    head = Head.of(F, [[1, 0, 0]], [["-B", 0, 0]], [[0, 0, 0]], [[0], [0], [0]])
-    embedding = [[0, 1, 1], [0, 1, 1]]
-    rest = {"position_embedding": [[0, 0, 0]] + [[3, 0, 0]] * 3, "layers": [Layer((head,), None)]}
-    T = Transformer.of(F, "01", ("x", "a", "b"), embedding, [[0, 1, 0], [0, 0, 1]], "01", **rest)
+    """Answers are tokens: every input ties at once, and from the next position on all visible scores would be −B."""
+    head = Head.of(F, [[1, 0, 0]], [[0, 1, 0]], [[0, 0, 0]], [[0], [0], [0]])
+    rest = {"position_embedding": [[0, 0, 0]] + [["-B", 0, 0]] * 3, "layers": [Layer((head,), None)]}
+    T = Transformer.of(F, "01", ("x", "a", "b"), [[0, 1, 1], [0, 1, 1]], [[0, 1, 0], [0, 0, 1]], "01", **rest)
+    assert not prove.never_zero_attention(T, 2, **QUIET)
     claim = Claim(inputs(T, max_length=1, steps=3), answer() == "TIE")
     assert isinstance(prove.check(claim, **QUIET), Proved)
     gone = Claim(inputs(T, max_length=1, steps=3), logit("0") == logit("1"))
