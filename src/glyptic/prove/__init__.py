@@ -15,7 +15,7 @@ linting               warnings about a transformer
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
-from glyptic.prove.certificates import load_certificate, recheck, save_certificate
+from glyptic.prove.certificates import load_certificate, save_certificate
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Block, Claim, Inputs, Values, block, inputs
 from glyptic.prove.expressions import (
@@ -41,6 +41,7 @@ from glyptic.prove.languages import Automaton, regular, tomita
 from glyptic.prove.lemmas import facts
 from glyptic.prove.linting import lint
 from glyptic.prove.precision import LeastPrecision, least_precision
+from glyptic.prove.rechecking import recheck
 from glyptic.prove.recognisers import recogniser
 from glyptic.prove.sweeps import Sweep, sweep
 from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention

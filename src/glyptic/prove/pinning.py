@@ -30,6 +30,8 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from glyptic import __version__
+
 _PLAIN = (str, bytes, int, float, complex, Fraction, type(None), type(...), range)
 _MAY_CHANGE = (list, set, dict, bytearray)
 
@@ -147,7 +149,8 @@ _OF_EVERY_CLASS = {
 
 def _generated(kind: type, item: Any) -> bool:
     """Whether `dataclass` wrote a method, which its fields say."""
-    return is_dataclass(kind) and isinstance(item, FunctionType) and item.__code__.co_filename == "<string>"
+    written = getattr(item, "__wrapped__", item)  # repr is wrapped
+    return is_dataclass(kind) and isinstance(written, FunctionType) and written.__code__.co_filename == "<string>"
 
 
 def _unwrapped(item: Any) -> Any:
@@ -174,12 +177,12 @@ def _globals_of(code: CodeType) -> set[str]:
 
 
 def _origin(module: str) -> str | None:
-    """What stands for a module as a whole: Python's own by name, Glyptic by its code, a package by its version; else None."""
+    """What stands for a module as a whole: Python's own by name, a package by its version; else None."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names and top != "__main__":
         return "of Python"
     if top == "glyptic":
-        return code_of_glyptic()
+        return f"version {__version__}"
     place, version = _file(top), getattr(sys.modules.get(top), "__version__", None)
     installed = {"site-packages", "dist-packages"} & set(Path(place).parts)
     return f"version {version}" if installed and isinstance(version, str) else None
