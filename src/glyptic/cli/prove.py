@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +22,10 @@ class Prove:
     """Prove or refute what a transformer computes, on all inputs up to a length.
 
     Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
-    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not.
+    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not, 2 if it cannot be asked.
+
+    `--recheck FILE [MODEL [OTHER]]` checks a certificate again, and that it is about these models. Its status is 0 for a proof that is
+    confirmed, 1 for a counterexample (or an empty precondition) that is confirmed, 3 for what is not confirmed, 2 for what is refused.
     """
 
     model: Positional[str] = ""
@@ -38,7 +41,7 @@ class Prove:
     never_zero_attention: bool = False
     """Does no softmax in attention ever meet 0/0?"""
     recheck: Path | None = None
-    """Check this certificate again."""
+    """Check this certificate again; with a model, or two, that it is about them (rounded to --format first)."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
     max_length: int | None = None
@@ -62,7 +65,7 @@ class Prove:
     journal: Path | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False
-    """Go on after a counterexample, to count all failures."""
+    """Go on after a counterexample, to count all failures; with --recheck, run all to see that counts and smallness are right."""
     seconds: float | None = None
     """Stop after so long, with the answer Unknown."""
     megabytes: int | None = None
@@ -75,10 +78,10 @@ class Prove:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> int:
-        if self.library:
-            return self._library()
         if self.recheck is not None:
             return self._recheck()
+        if self.library:
+            return self._library()
         if self.megabytes is not None:
             raise InputError(
                 "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
@@ -93,14 +96,36 @@ class Prove:
         return main_table(scopes, workers=self.workers, **self._limits())
 
     def _recheck(self) -> int:
-        from glyptic.prove.certificates import recheck
+        from glyptic.cli.models import open_model
+        from glyptic.prove import recheck
+        from glyptic.prove.words import printable
 
         assert self.recheck is not None
-        result = recheck(self.recheck, backend=self.backend, workers=self.workers, **self._limits())
+        self._refuse_idle_flags()
+        words = [word for word in (self.model, self.other) if word]
+        models = [open_model(word, self.format) for word in words] or None
+        result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
         print(result)
         for assumption in result.assumptions:
-            print(f"  assuming that {assumption}")
-        return 0 if result.proved else 1
+            print(printable(f"  assuming that {assumption}"))
+        return result.status
+
+    def _rechecking(self) -> dict[str, Any]:
+        """The means that were chosen: one that has no effect on a certificate's method is refused there."""
+        chosen = {"backend": "loky", "workers": None, "engine": "auto"}
+        return {name: getattr(self, name) for name, usual in chosen.items() if getattr(self, name) != usual} | self._limits()
+
+    def _refuse_idle_flags(self) -> None:
+        """--recheck takes the question from the file: what would ask another has no effect."""
+        usual = {field.name: field.default for field in fields(self)}
+        effective = {"recheck", "model", "other", "count_all", "backend", "workers", "engine", "seconds", "megabytes"}
+        if self.model:
+            effective.add("format")
+        for name, value in usual.items():
+            if name not in effective and getattr(self, name) != value:
+                flag = "--" + name.replace("_", "-")
+                remedy = "name the model that is to be rounded" if name == "format" else "leave it out"
+                raise InputError(f"{flag} has no effect with --recheck, which takes the claim from its file; {remedy}.")
 
     def _limits(self) -> dict[str, Any]:
         """The limits that are given; else those of whoever is asked."""
