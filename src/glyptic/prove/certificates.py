@@ -7,7 +7,6 @@ the claim is made from it and compared; what is not written as Glyptic writes it
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.deciding import describe
 from glyptic.prove.enumeration.units import count_values
 from glyptic.prove.portable import Predicates, claim_from_json, claim_to_json, digest, predicates_of
-from glyptic.prove.reading import Part, quoted_path, read_json
+from glyptic.prove.reading import Part, quoted_path, read_json, sealed
 from glyptic.prove.words import printable, quoted
 
 KIND, VERSION = "glyptic.prove.certificate", 3
@@ -60,18 +59,6 @@ def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdic
         write_whole(Path(path), f"{{\n{lines}\n}}\n".encode())
     except OSError as error:
         raise FileError(f"cannot write the certificate {quoted_path(path)}: {error.strerror or error}.") from None
-
-
-def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """The content with the digest of everything else in it.
-
-    >>> one = sealed({"says": "x = x"})
-    >>> sealed(one) == one, sealed({**one, "says": "x = 0"}) == {**one, "says": "x = 0"}
-    (True, False)
-    """
-    rest = {name: part for name, part in content.items() if name != "digest"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
-    return {**rest, "digest": hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()}
 
 
 def load_certificate(path: str | os.PathLike[str], predicate: Predicates = None) -> tuple[Claim, Verdict]:

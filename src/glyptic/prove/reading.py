@@ -13,12 +13,13 @@ glyptic.errors.FileError: the claim.position must be a whole number, and is 1.0.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -226,10 +227,18 @@ def _finite(digits: str) -> float:
     return found
 
 
+def sealed(content: dict[str, Any]) -> dict[str, Any]:
+    """The content with the digest of everything else in it.
+
+    >>> one = sealed({"says": "x = x"})
+    >>> sealed(one) == one, sealed({**one, "says": "x = 0"}) == {**one, "says": "x = 0"}
+    (True, False)
+    """
+    rest = {name: part for name, part in content.items() if name != "digest"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
+    return {**rest, "digest": hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()}
+
+
 def same_json(one: Any, other: Any) -> bool:
     """Whether two values are written alike: 1, 1.0 and true are three things."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-Reader = Callable[[Part], Any]
-Readers = Mapping[str, Reader]

@@ -201,7 +201,7 @@ class _Case:
             raise FileError("what the certificate says to be observed at its counterexample is not what comes out there.")
         found = f"the counterexample fails the claim, run in exact fractions: {shown(self.claim, elements)}"
         wrong, details, more = self._others(shown(self.claim, elements))
-        return Recheck(self.said, str(self.claim), wrong or found, not wrong, (), details, (*rests, *more))
+        return Recheck(self.said, str(self.claim), wrong or found, not wrong, (), details, _once((*rests, *more)))
 
     def _others(self, example: Counterexample) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """What contradicts the rest that is said, if anything does; what was checked; and what that rests on."""
@@ -248,6 +248,10 @@ class _Case:
                 whom = "solvers" if solvers else "enumeration"
                 raise InputError(f"{name} {value!r} has no effect here: the certificate's verdict is by {whom}; leave it out.")
         return check(self.claim, method=method, **{name: v for name, v in self.means.items() if name in known}, **more)
+
+
+def _once(sentences: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(sentences))
 
 
 _OPEN = "was not rechecked (--count-all runs everything)"
