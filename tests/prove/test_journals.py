@@ -15,7 +15,7 @@ from tests.prove.examples import broken, doubled, last_token
 from glyptic import prove
 from glyptic.errors import FileError
 from glyptic.numbers import Fixed
-from glyptic.prove import B, Claim, Proved, Refuted, Unknown, Values, answer, holds, inputs, recogniser, tomita, variables
+from glyptic.prove import B, Claim, Proved, Refuted, Unknown, Values, answer, holds, inputs, recogniser, token, tomita, variables
 from glyptic.prove.enumeration import units as units_module
 from glyptic.prove.enumeration.journal import Journal
 from glyptic.prove.enumeration.units import Job, Unit, pieces, plan, size_of
@@ -64,13 +64,13 @@ def test_the_pieces_of_a_stretch_of_values_cover_it_once(monkeypatch):
 @pytest.mark.parametrize("fails", [False, True])
 def test_runs_with_tiny_limits_end_with_the_count_of_one_run(tmp_path, monkeypatch, fails):
     """A unit that a limit cuts is cut finer, and the next run gets further."""
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 1 << 9)
-    monkeypatch.setattr(units_module, "_INPUTS_IN_PIECE", 1 << 5)
-    T, journal = recogniser(tomita(4), Fixed(2), 10), tmp_path / "journal.json"
-    claim = recognition(broken(T, "output") if fails else T, tomita(4), 10)
+    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 1 << 7)
+    monkeypatch.setattr(units_module, "_INPUTS_IN_PIECE", 1 << 4)
+    T, journal = last_token(Fixed(2), 8), tmp_path / "journal.json"
+    claim = Claim(inputs(broken(T, "output") if fails else T, max_length=8), answer() == token(-1))
     whole = prove.check(claim, count_all=True, **QUIET)
     counts = []
-    for _ in range(200):
+    for _ in range(100):
         verdict = prove.check(claim, count_all=True, seconds=1e-6, journal=journal, **QUIET)
         if not journal.exists():
             break
@@ -83,10 +83,10 @@ def test_runs_with_tiny_limits_end_with_the_count_of_one_run(tmp_path, monkeypat
 
 
 def test_values_too_are_done_in_many_short_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(units_module, "_VALUES_AT_ONCE", 100)
-    claim, journal = Claim(Values("x y", Fixed(3)), x + (y - x) == y), tmp_path / "journal.json"
+    monkeypatch.setattr(units_module, "_VALUES_AT_ONCE", 50)
+    claim, journal = Claim(Values("x y", Fixed(2)), x + (y - x) == y), tmp_path / "journal.json"
     whole = prove.check(claim, count_all=True, **QUIET)
-    for run in range(400):
+    for run in range(100):
         verdict = prove.check(claim, count_all=True, seconds=1e-6, journal=journal, **QUIET)
         if not journal.exists():
             break

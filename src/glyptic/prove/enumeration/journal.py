@@ -29,7 +29,7 @@ from glyptic.prove.reading import Part, quoted_path, read_json, sealed
 
 KIND, VERSION = "glyptic.prove.enumeration.journal", 2
 _SECONDS_BETWEEN_WRITES = 0.5
-_EXAMPLES_RUN = 100  # of those in a journal, the smallest: each takes a run in exact fractions
+_EXAMPLES_RUN = 8  # of those in a journal, the smallest: each takes a run in exact fractions
 
 
 class Journal:
