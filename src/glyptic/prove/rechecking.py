@@ -229,13 +229,13 @@ class _Case:
             return f"another counterexample is the smallest; found {_told(found)}", (), ()
         if said.smallest == "globally":
             how = f"all {found.inputs:,} were run" if all_run and least else found.method if found is not None else ""
-            details.append(f"that none is smaller is confirmed ({how})" if least else f"that none is smaller {_OPEN}")
+            details.append(f"that none is smaller is confirmed ({how})" if least else f"that none is smaller was {_OPEN}")
         if said.failures is not None:
             counted = isinstance(found, Refuted) and found.failures is not None and all_run
             if counted and (found.failures, found.satisfying) != (said.failures, said.satisfying):
                 return f"the counts are others; found {_told(found)}", (), ()
             counts = f"{said.failures:,} of {said.satisfying:,} fail"
-            details.append(f"its counts are confirmed: {counts}" if counted else f"its counts {_OPEN}")
+            details.append(f"its counts are confirmed: {counts}" if counted else f"its counts were {_OPEN}")
         return "", tuple(details), found.assumptions if isinstance(found, Refuted) else ()
 
     def _check(self, method: Any, **more: Any) -> Verdict:
@@ -254,7 +254,7 @@ def _once(sentences: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentences))
 
 
-_OPEN = "was not rechecked (--count-all runs everything)"
+_OPEN = "not rechecked (--count-all runs everything)"
 
 
 def _told(found: Verdict | None) -> str:
