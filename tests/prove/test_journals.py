@@ -15,7 +15,21 @@ from tests.prove.examples import broken, doubled, last_token
 from glyptic import prove
 from glyptic.errors import FileError
 from glyptic.numbers import Fixed
-from glyptic.prove import B, Claim, Proved, Refuted, Unknown, Values, answer, holds, inputs, recogniser, token, tomita, variables
+from glyptic.prove import (
+    B,
+    Claim,
+    Proved,
+    Refuted,
+    Unknown,
+    Values,
+    answer,
+    holds,
+    inputs,
+    recogniser,
+    token,
+    tomita,
+    variables,
+)
 from glyptic.prove.enumeration import units as units_module
 from glyptic.prove.enumeration.journal import Journal
 from glyptic.prove.enumeration.units import Job, Unit, pieces, plan, size_of
@@ -86,11 +100,13 @@ def test_values_too_are_done_in_many_short_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(units_module, "_VALUES_AT_ONCE", 50)
     claim, journal = Claim(Values("x y", Fixed(2)), x + (y - x) == y), tmp_path / "journal.json"
     whole = prove.check(claim, count_all=True, **QUIET)
-    for run in range(100):
+    runs = 0
+    while runs < 100:
+        runs += 1
         verdict = prove.check(claim, count_all=True, seconds=1e-6, journal=journal, **QUIET)
         if not journal.exists():
             break
-    assert run > 10
+    assert runs > 10
     assert (verdict.counterexample, verdict.failures) == (whole.counterexample, whole.failures)
 
 
@@ -151,7 +167,7 @@ def remembered(text):
 @pytest.mark.parametrize("predicate", [remembered, eval("lambda text: True"), SEEN.get], ids=["dict", "no source", "method"])
 def test_no_journal_is_kept_of_a_predicate_that_may_change(tmp_path, predicate):
     claim = Claim(inputs(last_token(Fixed(2), 3), max_length=3), answer() != "TIE", requires=holds(predicate, "p"))
-    with pytest.raises(FileError, match="no journal can be kept.*leave the journal out") as caught:
+    with pytest.raises(FileError, match=r"no journal can be kept.*leave the journal out") as caught:
         prove.check(claim, journal=tmp_path / "journal.json", **QUIET)
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
@@ -273,7 +289,7 @@ def test_what_is_no_file_of_json_is_refused(half_done, tmp_path):
         again()
     journal.unlink()
     journal.mkdir()
-    with pytest.raises(FileError, match="not a regular file|cannot read"):
+    with pytest.raises(FileError, match=r"not a regular file|cannot read"):
         again()
     journal.rmdir()
     os.mkfifo(journal)

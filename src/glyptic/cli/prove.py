@@ -22,10 +22,12 @@ class Prove:
     """Prove or refute what a transformer computes, on all inputs up to a length.
 
     Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
-    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not, 2 if it cannot be asked.
+    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not, 2 if it cannot
+    be asked.
 
-    `--recheck FILE [MODEL [OTHER]]` checks a certificate again, and that it is about these models. Its status is 0 for a proof that is
-    confirmed, 1 for a counterexample (or an empty precondition) that is confirmed, 3 for what is not confirmed, 2 for what is refused.
+    `--recheck FILE [MODEL [OTHER]]` checks a certificate again, and that it is about these models. Its status is 0 for a proof
+    that is confirmed, 1 for a counterexample (or an empty precondition) that is confirmed, 3 for what is not confirmed, 2 for
+    what is refused.
     """
 
     model: Positional[str] = ""

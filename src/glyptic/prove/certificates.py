@@ -1,8 +1,8 @@
 """Certificates: a verdict with its whole claim, as one JSON file that anyone can check again (`rechecking`).
 
-The file holds the claim, weights included, the verdict with every assumption, and a digest of all of it, so that damage is seen.
-The digest is no signature: whoever edits a file can make it anew. So nothing in it is believed. Every text that could be made from
-the claim is made from it and compared; what is not written as Glyptic writes it is refused in one sentence.
+The file holds the claim, weights included, the verdict with every assumption, and a digest of all of it, so that damage is
+seen. The digest is no signature: whoever edits a file can make it anew. So nothing in it is believed. Every text that could be
+made from the claim is made from it and compared; what is not written as Glyptic writes it is refused in one sentence.
 """
 
 from __future__ import annotations

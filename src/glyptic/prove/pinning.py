@@ -115,7 +115,7 @@ class _Describing:
             return self._function(value, name)
         if isinstance(value, type):
             return self._class(value, name)
-        if is_dataclass(value) and value.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        if is_dataclass(value) and type(value).__dataclass_params__.frozen:  # type: ignore[attr-defined,union-attr]
             held = [self.value(getattr(value, each.name), f"{name}.{each.name}") for each in fields(value)]
             return f"{self.value(type(value), name)} of [{', '.join(held)}]"
         self.doubts.append(f"it uses {name}, a {type(value).__name__}, of which not all is known")

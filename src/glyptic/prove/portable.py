@@ -49,7 +49,8 @@ def digest(claim: Claim) -> str:
 
 def doubts(claim: Claim) -> tuple[str, ...]:
     """Why the digest of a claim may miss something: what is not known of its predicates."""
-    return tuple(f"the predicate {node.name}: {doubt}" for node in predicates_of(claim) for doubt in pinned(node.predicate).doubts)
+    named = {node.name: pinned(node.predicate).doubts for node in predicates_of(claim)}
+    return tuple(f"the predicate {name}: {doubt}" for name, found in named.items() for doubt in found)
 
 
 def predicates_of(claim: Claim) -> list[e.Holds]:
@@ -106,8 +107,8 @@ def node_to_json(node: Any) -> Any:
     if isinstance(node, e.Node):
         return {"node": type(node).__name__, **{f.name: node_to_json(getattr(node, f.name)) for f in fields(node)}}  # type: ignore[arg-type]
     if isinstance(node, Automaton):
-        accepting = sorted(node.accepting)
-        return {**asdict(node), "alphabet": list(node.alphabet), "accepting": accepting, "moves": [list(row) for row in node.moves]}
+        lists = {"alphabet": list(node.alphabet), "moves": [list(row) for row in node.moves]}
+        return {**asdict(node), **lists, "accepting": sorted(node.accepting)}
     if isinstance(node, tuple):
         return [node_to_json(item) for item in node]
     return None if callable(node) else node
@@ -137,8 +138,9 @@ def _subject_from_json(part: Part, reading: Reading) -> Values | Block | Inputs:
         return _values_from_json(part)
     if kind == "inputs":
         given = part.record("kind", "transformers", "max_length", "min_length", "steps")
-        lengths = (given[name].whole(1, MOST_LENGTH) for name in ("max_length", "min_length"))
-        return Inputs(_transformers(given["transformers"]), *lengths, tuple(given["steps"].wholes(1, 1 << 16, MOST_LENGTH)))
+        longest, shortest = (given[name].whole(1, MOST_LENGTH) for name in ("max_length", "min_length"))
+        steps = tuple(given["steps"].wholes(1, 1 << 16, MOST_LENGTH))
+        return Inputs(_transformers(given["transformers"]), longest, shortest, steps)
     return _block_from_json(part, reading)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, fields
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -152,7 +153,7 @@ class _Arrays:
         if self.room < 0:
             given["shape"].refuse(f"of {MOST_WEIGHTS:,} weights at most, all arrays together", f"{shape}")
         places = given["places"].wholes(0, size - 1, count=size)
-        if any(a >= b for a, b in zip(places, places[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(places)):
             given["places"].refuse("in ascending order, none twice", "not")
         widest = (1 << 63) - 1
         codes = given["codes"].wholes(max(-widest, self.format.min_code), min(widest, self.format.max_code))

@@ -1,4 +1,4 @@
-"""A certificate checked again: a proof is run anew, a counterexample is run in exact fractions, and nothing is taken from the file.
+"""A certificate checked again: a proof is run anew, a counterexample in exact fractions, and nothing is taken from the file.
 
 What is printed is made of what was checked. A name that the file gives to the claim, to a transformer or to an automaton is free
 text, which could lie: it is quoted as the file's word, beside the digest of what it names.
@@ -19,7 +19,7 @@ from glyptic.exact import Transformer
 from glyptic.exact.report import show_number
 from glyptic.numbers import Exact, encode, number
 from glyptic.prove import expressions as e
-from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Verdict
+from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.assumptions import of_meaning
 from glyptic.prove.certificates import METHODS, load_certificate, size_of_claim
 from glyptic.prove.checking import check
@@ -74,8 +74,8 @@ def recheck(
 ) -> Recheck:
     """Check a certificate again: a proof anew, by its own method; a counterexample in exact fractions.
 
-    With `models`, the transformers of the claim must be these: one, or two in order. Whether a counterexample is the smallest, and
-    how many there are, is checked where that is short, or with `count_all`; else it is said that it was not. What was left
+    With `models`, the transformers of the claim must be these: one, or two in order. Whether a counterexample is the smallest,
+    and how many there are, is checked where that is short, or with `count_all`; else it is said that it was not. What was left
     open has nothing to confirm. The assumptions are those of the check now. `means` are those of `check`.
     """
     claim, said = load_certificate(path, predicate)
@@ -188,7 +188,7 @@ class _Case:
         return Recheck(self.said, str(self.claim), _told(found), same, assumptions=getattr(found, "assumptions", ()))
 
     def counterexample(self) -> Recheck:
-        """Run in exact fractions; what is observed there is compared, and what is claimed of all others as far as that is short."""
+        """Run in exact fractions; what is observed there is compared, and what is said of all others as far as that is short."""
         assert isinstance(self.said, Refuted)
         elements = _elements(self.named, self.said.counterexample)
         of_inputs = isinstance(self.claim.subject, Inputs)
@@ -222,21 +222,28 @@ class _Case:
     def _compared(
         self, found: Verdict | None, example: Counterexample, all_run: bool
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+        """What a run of all, or of all that are smaller, says of the rest; `found` is None where there was none."""
         said, details = self.said, []
         assert isinstance(said, Refuted)
-        least = isinstance(found, Refuted) and found.smallest == "globally"
-        if isinstance(found, Proved) or (least and said.smallest == "globally" and found.counterexample != example):
-            return f"another counterexample is the smallest; found {_told(found)}", (), ()
+        if isinstance(found, Proved | Vacuous):
+            return f"nothing fails that is as small; found {_told(found)}", (), ()
+        run = found if isinstance(found, Refuted) else None
         if said.smallest == "globally":
-            how = f"all {found.inputs:,} were run" if all_run and least else found.method if found is not None else ""
-            details.append(f"that none is smaller is confirmed ({how})" if least else f"that none is smaller was {_OPEN}")
+            if run is None or run.smallest != "globally":
+                details.append(f"that none is smaller was {_OPEN}")
+            elif run.counterexample != example:
+                return f"another counterexample is the smallest; found {_told(run)}", (), ()
+            else:
+                how = f"all {run.inputs:,} were run" if all_run else f"by {run.method}"
+                details.append(f"that none is smaller is confirmed ({how})")
         if said.failures is not None:
-            counted = isinstance(found, Refuted) and found.failures is not None and all_run
-            if counted and (found.failures, found.satisfying) != (said.failures, said.satisfying):
-                return f"the counts are others; found {_told(found)}", (), ()
-            counts = f"{said.failures:,} of {said.satisfying:,} fail"
-            details.append(f"its counts are confirmed: {counts}" if counted else f"its counts were {_OPEN}")
-        return "", tuple(details), found.assumptions if isinstance(found, Refuted) else ()
+            if run is None or run.failures is None or not all_run:
+                details.append(f"its counts were {_OPEN}")
+            elif (run.failures, run.satisfying) != (said.failures, said.satisfying):
+                return f"the counts are others; found {_told(run)}", (), ()
+            else:
+                details.append(f"its counts are confirmed: {run.failures:,} of {run.satisfying:,} fail")
+        return "", tuple(details), () if run is None else run.assumptions
 
     def _check(self, method: Any, **more: Any) -> Verdict:
         """`check` with those of the means that the method knows; one that it does not know is refused."""

@@ -52,7 +52,7 @@ def is_coordinate(name: str) -> bool:
 
 def is_token(name: str) -> bool:
     """One visible character, or a word of letters, digits and a few signs."""
-    return (len(name) == 1 and name != " " or re.fullmatch(rf"[\w.+'#$-]{{1,{_MOST}}}", name) is not None) and _visible(name)
+    return ((len(name) == 1 and name != " ") or re.fullmatch(rf"[\w.+'#$-]{{1,{_MOST}}}", name) is not None) and _visible(name)
 
 
 def _visible(name: str) -> bool:

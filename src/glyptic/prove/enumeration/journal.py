@@ -1,8 +1,8 @@
 """The journal of an enumeration: which units are done and what they came to, so that an interruption loses nothing.
 
-The file is rewritten whole, under a temporary name, and renamed. It is sealed: by the claim with its weights and the source of its
-predicates, by Glyptic's own code, the engine and the plan of units, so that it is never taken for another's; and by a digest of all
-that it holds. Nothing in it is believed that can be seen to be wrong: counts are compared with the sizes of units, and
+The file is rewritten whole, under a temporary name, and renamed. It is sealed: by the claim with its weights and the source of
+its predicates, by Glyptic's own code, the engine and the plan of units, so that it is never taken for another's; and by a digest
+of all that it holds. Nothing in it is believed that can be seen to be wrong: counts are compared with the sizes of units, and
 counterexamples are run. A unit is entered once: a second result for it, from a worker thought dead, is dropped.
 """
 
@@ -246,7 +246,8 @@ def _locked(path: Path) -> int | None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(handle)
-            raise FileError(f"{path} is the journal of a run that goes on in another process; wait for it, or name another.") from None
+            busy = f"{path} is the journal of a run that goes on in another process"
+            raise FileError(f"{busy}; wait for it, or name another.") from None
         if beside.exists() and os.path.samestat(os.fstat(handle), beside.stat()):
             return handle
         os.close(handle)  # another process has just given it back, and removed this file

@@ -151,7 +151,10 @@ def merged(claim: Claim, tallies: Iterable[Tally]) -> Tally:
 
 
 def work(job: Job, unit: Unit, known: tuple[int, ...] | None = None) -> Tally | None:
-    """Do a unit; None if the deadline passed on the way and it can be cut. `known`: a counterexample; longer ones do not matter."""
+    """Do a unit; None if the deadline passed on the way and it can be cut.
+
+    `known` is a counterexample: longer ones no longer matter.
+    """
     if job.deadline is not None and not pieces(job.claim, unit):
         job = replace(job, deadline=None)
     return _work_inputs(job, unit, known) if isinstance(job.claim.subject, Inputs) else _work_values(job, unit)
