@@ -72,7 +72,8 @@ def _finish(job: Job, journal: Journal, means: Means) -> None:
     begun = False  # one unit is begun in any case, so that the shortest limit gets somewhere
 
     def over(until: float = inf) -> bool:
-        return (begun and time.time() > min(until, job.deadline or inf)) or (one_is_enough and best is not None)
+        late = begun and time.time() > (job.deadline or inf)
+        return late or time.time() > until or (one_is_enough and best is not None)
 
     def left(until: float = inf) -> Iterator[tuple[Job, Unit, tuple[int, ...] | None]]:
         nonlocal begun
