@@ -12,6 +12,7 @@ from glyptic.numbers import Fixed
 from glyptic.prove import recogniser, tomita
 from glyptic.prove.certificates import sealed
 from glyptic.prove.library import proving
+from glyptic.prove.linting import RULES
 from glyptic.prove.smt.solvers import Limits, ask
 
 
@@ -116,8 +117,29 @@ def test_precision(tmp_path, capsys):
 
 
 def test_lint(model, capsys):
-    assert run("lint", model, "--runs", 30) == 1
-    assert "flag left over: coordinate stay0" in capsys.readouterr().out
+    assert run("lint", model, "--runs", 30) == 0  # notes only
+    assert "note: flag left over: coordinate stay0" in capsys.readouterr().out
+    assert run("lint", model, "--runs", 30, "--fail-on", "note") == 1
+    everything = ("--ignore", "order-of-a-sum", "--ignore", "flag left over", "--ignore", "dead head")
+    capsys.readouterr()
+    assert run("lint", model, "--runs", 30, "--fail-on", "note", *everything) == 0
+    summary = "0 errors, 0 warnings, 0 notes, 6 suppressed; ignored in vain: dead head"
+    assert capsys.readouterr().out.splitlines() == [summary]
+
+
+def test_lint_as_json(model, capsys):
+    assert run("lint", model, "--runs", 30, "--json", "--ignore", "order of a sum@layer 0") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {finding["rule"] for finding in report["findings"]} == {"order of a sum", "flag left over"}
+    assert [finding["where"] for finding in report["suppressed"]] == ["layer 0, head 0, scores"]
+
+
+def test_the_help_of_lint_names_every_rule_and_the_exit_status(capsys):
+    with pytest.raises(SystemExit):
+        run("lint", "--help")
+    help = " ".join(capsys.readouterr().out.split())
+    assert all(rule in help for rule in RULES)
+    assert "exit status is 0 if there are no errors and no warnings" in help
 
 
 @pytest.mark.parametrize(
@@ -139,6 +161,8 @@ def test_lint(model, capsys):
         ("precision", ["automaton"], "needs a language"),
         ("precision", ["majority", "--tomita", "1", "--language", "0"], "name one"),
         ("lint", ["nowhere"], "neither a folder"),
+        ("lint", ["parity:4", "--ignore", "nothing"], "the rules are masked keys"),
+        ("lint", ["parity:4", "--runs", "0"], "at least one run"),
     ],
 )
 def test_bad_input_is_one_sentence(command, words, sentence):
