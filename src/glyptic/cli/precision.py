@@ -23,8 +23,8 @@ class Precision:
     A decider is right at n if it decides the language that is named, or else if it answers all inputs of length n as it does in a
     large format. `glyptic precision automaton --tomita 4` asks it of the recogniser that is built from the automaton.
 
-    Where the decider refuses one less, it is built nevertheless to show a counterexample ("forced, …"). Where that cannot be done,
-    or finds none, the refusal is shown ("refused: …"), beside the largest s that is refused and the largest that is refuted. The
+    Where the decider refuses one less, it is built nevertheless to show a counterexample ("forced, …"). Where that cannot be
+    done or finds none, the refusal is shown ("refused: …"), beside the largest s that is refused and the largest that is refuted. The
     exit status is 0 if the question was answered, whatever the table says, and 2 if it could not be asked.
     """
 

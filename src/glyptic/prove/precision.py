@@ -106,7 +106,8 @@ def least_precision(
     tried_exponents = sorted(set(exponents))
     if not tried_exponents or tried_exponents[0] < 0 or largest < 1:
         raise InputError(
-            f"exponents {tried_exponents} and the largest s {largest}; F(e, s) needs an e, none below 0 (fixed point), and s from 1."
+            f"exponents {tried_exponents} and the largest s {largest}: F(e, s) needs an e, none below 0 (0 is fixed point), and "
+            "an s of at least 1."
         )
     cells = [(length, e) for length in chosen for e in tried_exponents]
     question = _Question(build, of, steps, largest, {**means, "progress": progress})
