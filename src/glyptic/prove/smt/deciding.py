@@ -1,6 +1,6 @@
-"""Deciding a claim on free values by solvers: bitwuzla first, z3 as the second opinion.
+"""Deciding a claim on free values by solvers: bitwuzla first, z3 as the second opinion, cvc5 where one of them cannot say.
 
-A proof counts when both find no counterexample; if only one could say, the answer says so. And some values must be known to meet
+A proof counts when two find no counterexample; if only one could say, the answer says so. And some values must be known to meet
 the precondition: one example is enough, run in exact fractions. A counterexample is brought to the smallest there is by further
 questions, run again in fractions, and only then reported.
 """
@@ -20,7 +20,7 @@ from glyptic.prove.smt import bits
 from glyptic.prove.smt.bits import Bits
 from glyptic.prove.smt.questions import Question, pose
 from glyptic.prove.smt.smallest import codes_of, smallest_codes
-from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
+from glyptic.prove.smt.solvers import Limits, Reply, opinions
 from glyptic.prove.smt.terms import Inexpressible
 
 METHOD = "smt"
@@ -32,9 +32,11 @@ def check(
     *,
     seconds: float | None = 60.0,
     megabytes: int | None = 4096,
-    solvers: Sequence[str] = SOLVERS,
+    solvers: Sequence[str] | None = None,
 ) -> Verdict:
-    """Decide a claim for all values of the format; each solver may take the time and memory given, for each question.
+    """Decide a claim for all values of the format; each solver may take the processor time and memory given, for each question.
+
+    Solvers are asked until two agree; those that are named are all asked.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove.claims import Claim, Values
@@ -54,7 +56,7 @@ def check(
         question = pose(claim, format)
     except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"what solvers' terms cover: {error}")
-    return _Case(claim, question, tuple(solvers), Limits(seconds, megabytes), start).verdict()
+    return _Case(claim, question, solvers, Limits(seconds, megabytes), start).verdict()
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class _Case:
 
     claim: Claim
     question: Question
-    solvers: tuple[str, ...]
+    solvers: Sequence[str] | None
     limits: Limits
     start: float = field(default_factory=time.perf_counter)
 
@@ -75,18 +77,12 @@ class _Case:
         agreed = [reply for reply in replies if reply.status == "unsat"]
         if not agreed:
             missing = all(reply.status == "missing" for reply in replies)
-            none = "no solver: pip install 'glyptic[prove]' brings bitwuzla and z3"
+            none = "no solver: pip install 'glyptic[prove]' brings three"
             return self._unknown(none if missing else replies[-1].reason, replies)
         return self._proved(replies) if self.question.given is bits.TRUE else self._proved_if_met(replies)
 
     def _opinions(self, conditions: list[Bits]) -> list[Reply]:
-        """The solvers' replies, up to the first that finds a solution."""
-        text, replies = bits.script(conditions), []
-        for solver in self.solvers:
-            replies.append(ask(solver, text, self.limits))
-            if replies[-1].status == "sat":
-                break
-        return replies
+        return opinions(bits.script(conditions), self.limits, self.solvers)
 
     def _proved(self, replies: list[Reply]) -> Proved:
         said, trusted = tuple(map(str, replies)), self._trusted(replies)
