@@ -96,7 +96,7 @@ def test_the_library(monkeypatch, capsys):
         seen.append(limits)
         return ask(solver, script, limits)
 
-    monkeypatch.setattr("glyptic.prove.smt.deciding.ask", noted)
+    monkeypatch.setattr("glyptic.prove.smt.solvers.ask", noted)
     words = ("--formats", "fixed:2..3 q:3,3", "--seconds", 50, "--megabytes", 3000, "--workers", 1)
     assert run("prove", "--library", *words) == 0
     table = [line.split() for line in capsys.readouterr().out.splitlines()]

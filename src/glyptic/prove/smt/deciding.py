@@ -1,4 +1,4 @@
-"""Deciding a claim on free values by solvers: bitwuzla, z3 as the second opinion, a third where one of them could not say.
+"""Deciding a claim on free values by solvers: bitwuzla, z3 as the second opinion, cvc5 where one of them cannot say.
 
 A proof counts when two find no counterexample; if only one could say, or if the terms had become `false` before any was asked,
 the answer says so. The terms themselves are tried against runs of the engines first (`agreement`). And some values must be known
@@ -22,7 +22,7 @@ from glyptic.prove.smt.agreement import disagreement
 from glyptic.prove.smt.bits import Bits
 from glyptic.prove.smt.questions import Question, Rules, pose
 from glyptic.prove.smt.smallest import codes_of, smallest_codes
-from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
+from glyptic.prove.smt.solvers import Limits, Reply, opinions
 from glyptic.prove.smt.terms import Inexpressible
 
 METHOD = "smt"
@@ -35,13 +35,13 @@ def check(
     *,
     seconds: float | None = 60.0,
     megabytes: int | None = 4096,
-    solvers: Sequence[str] = SOLVERS,
-    enough: int = 2,
+    solvers: Sequence[str] | None = None,
     terms: Rules = "simplified",
 ) -> Verdict:
-    """Decide a claim for all values of the format; each solver may take the time and memory given, for each question.
+    """Decide a claim for all values of the format; each solver may take the processor time and memory given, for each question.
 
-    Solvers are asked in order until `enough` agree. Plain terms are not simplified: slower, and a check of what simplifies them.
+    Solvers are asked until two agree; those that are named are all asked. Plain terms are not simplified: slower, and a check
+    of what simplifies them.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove.claims import Claim, Values
@@ -61,7 +61,7 @@ def check(
         question = pose(claim, format, terms)
     except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"what solvers' terms cover: {error}")
-    return _Case(claim, question, tuple(solvers), enough, Limits(seconds, megabytes), start).verdict()
+    return _Case(claim, question, solvers, Limits(seconds, megabytes), start).verdict()
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class _Case:
 
     claim: Claim
     question: Question
-    solvers: tuple[str, ...]
-    enough: int
+    solvers: Sequence[str] | None
     limits: Limits
     start: float = field(default_factory=time.perf_counter)
 
@@ -82,7 +81,7 @@ class _Case:
             return self._refuted(found, replies)
         if not any(reply.status == "unsat" for reply in replies):
             missing = all(reply.status == "missing" for reply in replies)
-            none = "no solver: pip install 'glyptic[prove]' brings bitwuzla, z3 and cvc5"
+            none = "no solver: pip install 'glyptic[prove]' brings three"
             return self._unknown(none if missing else replies[-1].reason, replies)
         wrong = disagreement(self.claim, self.question)
         if wrong is not None:
@@ -90,16 +89,10 @@ class _Case:
         return self._proved(replies) if self.question.given is bits.TRUE else self._proved_if_met(replies)
 
     def _opinions(self, conditions: list[Bits]) -> list[Reply]:
-        """The replies, up to the first that finds a solution, or until enough agree that there is none."""
+        """What the solvers say; none is asked where the terms became `false` as they were built."""
         if bits.FALSE in conditions:
             return [Reply(SIMPLIFICATION, "unsat")]
-        text, replies, agreed = bits.script(conditions), [], 0
-        for solver in self.solvers:
-            replies.append(ask(solver, text, self.limits))
-            agreed += replies[-1].status == "unsat"
-            if replies[-1].status == "sat" or agreed >= self.enough:
-                break
-        return replies
+        return opinions(bits.script(conditions), self.limits, self.solvers)
 
     def _proved(self, replies: list[Reply]) -> Proved:
         said, trusted = tuple(map(_said, replies)), self._trusted(replies)
