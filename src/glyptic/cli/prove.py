@@ -95,7 +95,7 @@ class Prove:
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
         names = [theorem(self.theorem).name] if self.theorem else None
-        return main_table(scopes, names, workers=self.workers, terms=self.terms, **self._limits())
+        return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
     def _recheck(self) -> int:
         from glyptic.prove.certificates import recheck
