@@ -28,8 +28,8 @@ Each construction of `glyptic.carve`, proved for **all values** of the format in
 ✓ two solvers agree that no value fails (bitwuzla, z3; cvc5 where one of them is at its limit) · ✓s no solver was asked: the
 terms, simplified by what is known of rounding, are the theorem already · ✓1 one solver alone · – the construction itself
 refuses the format · ✗ refuted · ? open. Limits are of processor time ({seconds:g} s a solver), so a busy machine gives the same
-table. The last column of the first table: every weight of the construction in turn is made 0 (in {scope}), and so many of the theorems
-about what is left are refuted; what is not missed is listed below.
+table. The last column of the first table: every weight of the construction in turn is made 0 (in {scope}), and so many of the
+theorems about what is left are refuted; what is not missed is listed below.
 """
 
 _WITHOUT = """## Without simplification
