@@ -158,6 +158,8 @@ def verdict_from_json(data: Mapping[str, Any]) -> Verdict:
     if kind is None:
         raise FileError(f"{data.get('answer')!r} is not an answer; there are {', '.join(_KINDS)}.")
     try:
+        if kind is Refuted and fields["counterexample"] is None and "for some " not in _text(fields["claim"]):
+            raise TypeError("no counterexample, of a claim that does not say that something exists")
         return kind(**{name: _READERS[name](value) for name, value in fields.items()})
     except (KeyError, TypeError) as error:
         raise FileError(f"an answer {kind.__name__} with wrong fields: {error}.") from None
