@@ -107,12 +107,12 @@ def block(
     for item in wanted:
         places += [(item, i) for i in range(positions)] if isinstance(item, str) else [item]
     entries: list[Entry] = []
-    for item in weights:
-        if isinstance(item, str):
-            shape = _first_shape(named.values(), item)
-            entries += [(item, ())] if shape is None else [(item, index) for index in np.ndindex(shape)]
+    for array in weights:
+        if isinstance(array, str):
+            shape = _first_shape(named.values(), array)
+            entries += [(array, ())] if shape is None else [(array, index) for index in np.ndindex(shape)]
         else:
-            entries.append((item[0], tuple(item[1])))
+            entries.append((array[0], tuple(array[1])))
     return Block(named, positions=positions, free=tuple(places), free_weights=tuple(entries), **rest)
 
 
