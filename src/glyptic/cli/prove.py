@@ -139,7 +139,8 @@ class Prove:
         if self.figure is not None:
             found.figure(self.figure)
             print(f"figure: {self.figure}")
-        return 0 if len(found.holds_in) == len(found.verdicts) else 1
+        print(found.conclusion)
+        return 0 if found.verdict else 1
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}
