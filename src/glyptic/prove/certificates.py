@@ -110,7 +110,7 @@ def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | Non
     What was left open has nothing to confirm. The assumptions are those of the check now, not what the file says.
     """
     claim, said = load_certificate(path, predicate)
-    if isinstance(said, Refuted):
+    if isinstance(said, Refuted) and said.counterexample is not None:
         failing = _still_fails(claim, said)
         what = "the counterexample fails the claim" if failing else "the counterexample does not fail the claim"
         return Recheck(said, f"{what}, run in exact fractions", failing, of_meaning(claim))
@@ -126,6 +126,7 @@ def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | Non
 
 def _still_fails(claim: Claim, said: Refuted) -> bool:
     example, subject = said.counterexample, claim.subject
+    assert example is not None
     if isinstance(subject, Inputs):
         words = example.input or ()
         unknown = [word for word in words if word not in subject.vocabulary]

@@ -116,7 +116,7 @@ def _need(build: Build, length: int, e: int, largest: int, settings: dict[str, A
             return Need(length, e, s, *sizes, wrong)
         if isinstance(verdict, Unknown):
             raise FormatError(f"length {length}, {Float(e, s)}: undecided, {verdict.reason}; give more time.")
-        wrong = str(verdict.counterexample) if isinstance(verdict, Refuted) else type(verdict).__name__
+        wrong = verdict.why if isinstance(verdict, Refuted) else type(verdict).__name__
     return Need(length, e, None, *sizes, wrong)
 
 

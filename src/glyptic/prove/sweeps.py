@@ -50,7 +50,7 @@ class Sweep:
     def __str__(self) -> str:
         rows = []
         for format, verdict in self.verdicts.items():
-            why = str(verdict.counterexample) if isinstance(verdict, Refuted) else ""
+            why = verdict.why if isinstance(verdict, Refuted) else ""
             why = verdict.reason if isinstance(verdict, Unknown) else why
             rows.append((format, type(verdict).__name__, "" if verdict.inputs is None else verdict.inputs, why))
         return f"{self.name}\n" + table(["format", "answer", "inputs", "smallest counterexample"], rows, "llrl")
