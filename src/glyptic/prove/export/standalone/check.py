@@ -486,6 +486,7 @@ class Run:
     logits: Vector | None = None
     chain: tuple[str, ...] = ()  # the answers, one a step
     met_zero: bool = False  # 0/0 in the layers
+    positions: int = 1
 
 
 def run_block(model: Model, columns: list[Vector], first: int, last: int) -> Run:
@@ -495,7 +496,7 @@ def run_block(model: Model, columns: list[Vector], first: int, last: int) -> Run
         return Run(columns, chain=("UNDEFINED",), met_zero=True)
     trace.residual["after"] = after
     logits = linear(model, "output", after[-1])
-    return Run(columns, trace, logits, (answer_of(model, logits),))
+    return Run(columns, trace, logits, (answer_of(model, logits),), positions=len(columns))
 
 
 def run_input(model: Model, tokens: list[str], steps: int) -> Run:
@@ -504,7 +505,7 @@ def run_input(model: Model, tokens: list[str], steps: int) -> Run:
     0/0 at any step leaves the whole chain UNDEFINED; after a TIE there is no next token, so the chain stays tied and the last
     step has no logits. Coordinates are those of the first pass; with a full mask, in which later tokens change them, of the last.
     """
-    full = model.options["mask"] == "full"
+    full, length = model.options["mask"] == "full", len(tokens)
     undefined, tokens = ("UNDEFINED",) * steps, list(tokens)
     kept, chain = None, []
     for step in range(steps):
@@ -515,18 +516,19 @@ def run_input(model: Model, tokens: list[str], steps: int) -> Run:
         try:
             columns, trace = run_layers(model, embedded, 0, len(model.heads))
         except ZeroByZero:
-            return Run(trace=kept, chain=undefined, met_zero=kept is None)
+            return Run(trace=kept, chain=undefined, met_zero=kept is None, positions=length)
         trace.residual["embedding"] = embedded
         last = step + 1 == steps
         kept = trace if (last if full else step == 0) else kept
         logits = linear(model, "output", columns[-1])
         chain.append(answer_of(model, logits))
         if chain[-1] == "UNDEFINED":
-            return Run(trace=kept, logits=logits if last else None, chain=undefined, met_zero=kept is None)
+            seen = logits if last else None
+            return Run(trace=kept, logits=seen, chain=undefined, met_zero=kept is None, positions=length)
         if chain[-1] == "TIE" and not last:
-            return Run(trace=kept, chain=(*chain, *["TIE"] * (steps - step - 1)))
+            return Run(trace=kept, chain=(*chain, *["TIE"] * (steps - step - 1)), positions=length)
         tokens.append(chain[-1])
-    return Run(trace=kept, logits=logits, chain=tuple(chain))
+    return Run(trace=kept, logits=logits, chain=tuple(chain), positions=length)
 
 
 # 3 READING FILES ======================================================================================================
@@ -718,8 +720,14 @@ def check_block(subject: dict[str, Any], models: dict[str, Model], format: Forma
     need(isinstance(weights, list), "free_weights is no list.")
     for entry in weights:
         need(isinstance(entry, list) and len(entry) == 2, f"{entry!r} is not a weight.")
-        need(any(has_entry(model, *entry) for model in models.values()), f"no transformer has the weight {entry!r}.")
+        owner = first_with(models, entry[0])
+        need(owner is not None and has_entry(owner, *entry), f"no transformer has the weight {entry!r}.")
+    need(len({json.dumps(entry) for entry in weights}) == len(weights), "a free weight is named twice.")
     need(bool(subject["free"] or weights), "nothing is free in the block.")
+
+
+def first_with(models: dict[str, Model], part: Any) -> Model | None:
+    return next((model for model in models.values() if isinstance(part, str) and part in model.arrays), None)
 
 
 def has_entry(model: Model, part: Any, index: Any) -> bool:
@@ -886,11 +894,12 @@ def _check_of_model(node: dict[str, Any], claim: Claim, model: Model) -> None:
         first = claim.subject["first"] if claim.kind == "block" else 0
         there = first <= node["layer"] < last and 0 <= node["head"] < model.heads[node["layer"]]
         need(there and node["what"] in ("score", "weight"), f"there is no {node['what']} of head {node['layer']}.{node['head']}.")
-        positions = claim.subject["positions"] if claim.kind == "block" else claim.subject["min_length"]
         for position in (node["query"], node["key"]):
-            need(0 <= position < positions, f"there is no position {position}.")
-        seen = node["key"] in seen_by(model.options["mask"], node["query"], positions)
-        need(seen, f"position {node['query']} does not see position {node['key']}.")
+            _check_position(position, claim)
+        block = claim.kind == "block"
+        for n in [claim.subject["positions"]] if block else range(claim.subject["min_length"], claim.subject["max_length"] + 1):
+            seen = node["key"] % n in seen_by(model.options["mask"], node["query"] % n, n)
+            need(seen, f"of {n} positions, {node['query']} does not see {node['key']}.")
 
 
 def stages_of(model: Model) -> list[str]:
@@ -990,8 +999,8 @@ def value_of_run(node: Any, model: Model, run: Run) -> Any:
         return None
     if node["node"] == "Attention":
         table = run.trace.score if node["what"] == "score" else run.trace.weight
-        return table[node["layer"], node["head"], node["query"], node["key"]]
-    return run.trace.residual[node["stage"]][node["position"]][model.coordinates.index(node["coordinate"])]
+        return table[node["layer"], node["head"], node["query"] % run.positions, node["key"] % run.positions]
+    return run.trace.residual[node["stage"]][node["position"] % run.positions][model.coordinates.index(node["coordinate"])]
 
 
 def entry_of(array: Any, index: list[int]) -> Any:
@@ -1047,14 +1056,14 @@ def holds(node: Any, at: Element) -> bool:
 def said(node: Any) -> str:
     """A node as it is read aloud."""
     n = node["node"]
-    of = f"{node['of']}:" if node.get("of") else ""
+    of = f"{whose(node['of'])}:" if node.get("of") else ""
     match n:
         case "Variable" | "Local":
             return str(node["name"])
         case "Coordinate":
-            return f"{of}{node['stage']}.{node['coordinate']}@{node['position']}"
+            return f"{of}{node['stage']}.{quoted(node['coordinate'], '@')}@{node['position']}"
         case "Logit":
-            return f"{of}logit({node['answer']})"
+            return f"{of}logit({quoted(node['answer'], ')')})"
         case "Constant":
             number = node["number"]
             return (number if isinstance(number, str) else number["fraction"]).replace("-", "−")
@@ -1062,20 +1071,31 @@ def said(node: Any) -> str:
             return said_operation(node["name"], [said(argument) for argument in node["arguments"]])
         case "Choice":
             return f"({said(node['then'])} if {said(node['condition'])} else {said(node['otherwise'])})"
-        case "Let" | "LetValue":
+        case "Let":
             return f"let {node['name']} = {said(node['value'])}: {said(node['body'])}"
+        case "LetValue":
+            return f"(let {node['name']} = {said(node['value'])}: {said(node['body'])})"
         case "Attention":
             return f"{of}{node['what']}({node['layer']}.{node['head']}: {node['query']}→{node['key']})"
         case "Parameter":
             return f"{of}{node['part']}[{','.join(map(str, node['index']))}]"
         case "Answer":
-            where = [node["of"]] * bool(node["of"]) + [f"step {node['step']}"] * (node["step"] != -1)
+            where = [whose(node["of"])] * bool(node["of"]) + [f"step {node['step']}"] * (node["step"] != -1)
             return f"answer({', '.join(where)})" if where else "answer"
         case "Token":
             return f"token@{node['position']}"
         case "Text":
             return str(node["text"])
     return said_condition(node)
+
+
+def whose(of: str) -> str:
+    return of if of.isidentifier() else repr(of)
+
+
+def quoted(name: str, end: str) -> str:
+    """A name in quotes, where one could not tell where it ends."""
+    return repr(name) if end in name or name[:1] in ("'", '"') else name
 
 
 def said_operation(name: str, parts: list[str]) -> str:
@@ -1097,6 +1117,8 @@ def said_condition(node: Any) -> str:
             return f"every step's answer({node['left']}) = answer({node['right']})"
         case "Junction":
             sign = " ∧ " if node["how"] == "and" else " ∨ "
+            if len(node["conditions"]) == 1:
+                return said(node["conditions"][0])
             return sign.join(map(inside, node["conditions"])) or ("true" if node["how"] == "and" else "false")
         case "Negation" if node["part"]["node"] == "SameWord":
             return f"{said(node['part']['left'])} ≠ {said(node['part']['right'])}"
@@ -1117,9 +1139,10 @@ def said_condition(node: Any) -> str:
 
 
 def inside(node: Any) -> str:
-    compound = node["node"] in ("Implication", "Equivalence", "Let") or (
-        node["node"] == "Junction" and len(node["conditions"]) > 1
-    )
+    """A condition within another: in parentheses, if it is made of several."""
+    while node["node"] == "Junction" and len(node["conditions"]) == 1:
+        node = node["conditions"][0]
+    compound = node["node"] in ("Implication", "Equivalence", "Let") or (node["node"] == "Junction" and node["conditions"])
     return f"({said(node)})" if compound else said(node)
 
 
@@ -1255,17 +1278,19 @@ def meet(claim: Claim, element: tuple[Any, ...], predicate: Callable[[Any], bool
     given = {tuple(place): x for place, x in zip(s["free"], units[: len(s["free"])], strict=True)}
     models, runs = {}, {}
     for key, model in claim.models.items():
-        models[key] = with_weights(model, s["free_weights"], units[len(s["free"]) :])
+        models[key] = with_weights(claim, model, units[len(s["free"]) :])
         last = len(model.heads) if s["last"] is None else s["last"]
         runs[key] = run_block(models[key], entering(claim, models[key], given), s["first"], last)
     return Element(F, models=models, runs=runs)
 
 
-def with_weights(model: Model, places: list[Any], units: list[Any]) -> Model:
-    """The model with some entries of its arrays replaced; places that it does not have are another's."""
-    arrays = dict(model.arrays)
+def with_weights(claim: Claim, model: Model, units: list[Any]) -> Model:
+    """The model with its free weights: in each part of the shape that the first transformer with such a part has."""
+    arrays, places = dict(model.arrays), claim.subject["free_weights"]
     for (part, index), number in zip(places, units, strict=True):
-        if has_entry(model, part, index):
+        owner = first_with(claim.models, part)
+        assert owner is not None
+        if part in arrays and shape_of(arrays[part]) == shape_of(owner.arrays[part]):
             if not index:
                 arrays[part] = number
                 continue
@@ -1320,7 +1345,7 @@ def walk(claim: Claim, limit: int, predicate: Callable[[Any], bool] | None = Non
 
 def answer(claim: Claim, tally: Tally) -> str:
     """The verdict that a complete walk gives."""
-    if not tally.satisfying:
+    if not tally.satisfying and claim.quantifier == "all":
         return "Vacuous"
     return "Proved" if (tally.first is None) == (claim.quantifier == "all") else "Refuted"
 
@@ -1409,7 +1434,8 @@ def check_sentence(claim: Claim, verdict: dict[str, Any], report: Report) -> Non
     """The verdict's own sentence ends as the content says, and names the format."""
     text, end = verdict["claim"], f": {said(claim.ensures)}"
     if claim.requires != {"node": "Junction", "how": "and", "conditions": []}:
-        end = f", if {said(claim.requires)}{end}"
+        given = f"({said(claim.requires)})" if claim.requires["node"] == "Let" else said(claim.requires)
+        end = f", {'if' if claim.quantifier == 'all' else 'with'} {given}{end}"
     start = f"{claim.name}: " * bool(claim.name) + f"for {claim.quantifier} "
     good = text.startswith(start) and text.endswith(end)
     wrong = f"the verdict's sentence is {text!r}, the content says {end!r}"
@@ -1493,6 +1519,16 @@ def shown(claim: Claim, element: tuple[Any, ...]) -> str:
     return ", ".join(f"{name} = {number}" for name, number in zip(free_names(claim), numbers, strict=True))
 
 
+def in_scope(node: Any, at: Element) -> Iterator[tuple[Any, Element]]:
+    """Every node of a condition, with what its local names stand for."""
+    yield node, at
+    for name, form in NODES[node["node"]][1].items():
+        if form in ("v", "c", "w", "v+", "c*"):
+            inner = at.let(node) if name == "body" else at
+            for part in node[name] if isinstance(node[name], list) else [node[name]]:
+                yield from in_scope(part, inner)
+
+
 def check_observed(
     claim: Claim, example: Any, element: tuple[Any, ...], report: Report, predicate: Callable[[Any], bool] | None
 ) -> None:
@@ -1501,12 +1537,10 @@ def check_observed(
     need(isinstance(observed, dict), "what was observed is not given by name.")
     at = meet(claim, element, predicate)
     known: dict[str, Any] = {}
-    for node in nodes(claim.ensures):
-        sort = NODES[node["node"]][0]
-        if any(n["node"] == "Local" for n in nodes(node)):
-            continue
+    for node, here in in_scope(claim.ensures, at):
         if said(node) in observed:
-            known[said(node)] = {"value": value, "word": word, "condition": truth}[sort](node, at)
+            sort = NODES[node["node"]][0]
+            known[said(node)] = {"value": value, "word": word, "condition": truth}[sort](node, here)
     for name, text in observed.items():
         if name not in known:
             report.must(False, "", f"{name!r}, said to be observed, is not in the claim")
