@@ -91,20 +91,20 @@ def test_many_formats(model, tmp_path, capsys):
 
 def test_the_library(monkeypatch, capsys):
     """The command itself, on two of the theorems: formats and limits reach the solvers, and the table is printed."""
-    monkeypatch.setattr(proving, "THEOREMS", [proving.theorem(name) for name in ("zero.at", "closure.negation")])
+    monkeypatch.setattr(proving, "THEOREMS", [proving.theorem(name) for name in ("zero.at", "lookup.fetch")])
     seen = []
 
     def noted(solver, script, limits):
         seen.append(limits)
         return ask(solver, script, limits)
 
-    monkeypatch.setattr("glyptic.prove.smt.deciding.ask", noted)
+    monkeypatch.setattr("glyptic.prove.smt.solvers.ask", noted)
     words = ("--formats", "fixed:2..3 q:3,3", "--seconds", 50, "--megabytes", 3000, "--workers", 1)
     assert run("prove", "--library", *words) == 0
     table = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert table[0] == ["theorem", "fixed:2", "fixed:3", "q:3,3"]
-    assert table[2] == ["zero.at", "✓", "✓", "–"]
-    assert table[3] == ["closure.negation", "✓", "✓", "✓"]
+    assert table[2] == ["zero.at", "✓s", "✓s", "–"]
+    assert table[3] == ["lookup.fetch", "✓", "✓", "✓"]
     assert set(seen) == {Limits(50, 3000)}
 
 

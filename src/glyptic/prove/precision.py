@@ -163,7 +163,7 @@ class _Question:
             return _Outcome(s, "right", sizes=_sizes(claim, length))
         if isinstance(verdict, Unknown):
             raise InputError(f"length {length}, {format}: undecided, {verdict.reason}; give more time.")
-        wrong = str(verdict.counterexample) if isinstance(verdict, Refuted) else type(verdict).__name__
+        wrong = verdict.why if isinstance(verdict, Refuted) else type(verdict).__name__
         return _Outcome(s, "refuted", wrong, _sizes(claim, length))
 
     def claim(self, length: int, format: Format, force: bool = False) -> Claim:

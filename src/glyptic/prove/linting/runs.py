@@ -48,8 +48,9 @@ def _searched(transformer: Transformer) -> Iterator[tuple[Undefined, tuple[str, 
     if length == 0 or exact or not any(layer.heads for layer in transformer.layers):
         return
     verdict = never_zero_attention(transformer, length, backend="sequential", progress=False)
-    if isinstance(verdict, Refuted) and verdict.counterexample.input is not None:
-        text = verdict.counterexample.input
+    found = verdict.counterexample if isinstance(verdict, Refuted) else None
+    if found is not None and found.input is not None:
+        text = found.input
         for error in transformer.run_batch([text]).failures.values():
             yield error, text
 
