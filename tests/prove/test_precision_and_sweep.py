@@ -198,6 +198,14 @@ def test_a_construction_that_refuses_a_format_is_in_the_table():
     assert [type(v).__name__ for v in found.verdicts.values()] == ["Unknown", "Proved"]
 
 
+def test_an_error_that_is_not_about_the_format_is_no_cell_of_the_table():
+    def build(format):
+        raise ModelError("no such model")
+
+    with pytest.raises(ModelError, match="no such model"):
+        sweep(build, "fixed:1..2", **QUIET)
+
+
 def test_grids():
     assert len(format_grid("fixed:2..16")) == 15
     assert [str(f) for f in format_grid("float:1..2,3..4/even")] == [

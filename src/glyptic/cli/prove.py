@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
-from glyptic.errors import InputError
+from glyptic.cli.prove_use import check_use
+from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Prove:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> int:
+        check_use(self)
         if self.library:
             return self._library()
         if self.recheck is not None:
@@ -132,6 +134,7 @@ class Prove:
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
+        self._try_question()
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
         found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
@@ -141,6 +144,16 @@ class Prove:
             print(f"figure: {self.figure}")
         print(found.conclusion)
         return 0 if found.verdict else 1
+
+    def _try_question(self) -> None:
+        """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
+        from glyptic.carve import FactError
+        from glyptic.prove.grids import format_grid
+
+        try:
+            self._claim(str(format_grid(self.formats)[0]))
+        except (FormatError, FactError):
+            return
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}
