@@ -179,7 +179,7 @@ def test_the_help_of_lint_names_every_rule_and_the_exit_status(capsys):
         ("prove", ["--library", "--decisive"], "--decisive has no effect with --library"),
         ("prove", ["--library", "--max-length", "3"], "--max-length has no effect with --library"),
         ("prove", ["--library", "--certificate", "c.json"], "--certificate has no effect with --library"),
-        ("prove", ["--library", "--recheck", "c.json"], "no effect"),
+        ("prove", ["--library", "--recheck", "c.json"], "--library has no effect with --recheck"),
         ("prove", ["--library", "--workers", "0"], "--workers 0"),
         ("prove", ["parity:4", "--decisive", "--figure", "f.svg"], "--figure has no effect without --formats"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--format", "fixed:2"], "--format has no effect beside"),

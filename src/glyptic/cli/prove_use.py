@@ -20,10 +20,12 @@ _OF_SOLVERS = ("theorem", "terms")
 def check_use(command: Prove) -> None:
     """Refuse, in one sentence, what has no effect or cannot be meant."""
     check_limits(seconds=command.seconds, megabytes=command.megabytes, workers=command.workers)
-    if command.library:
-        idle = ("recheck", *_QUESTIONS, *_OF_QUESTIONS, "backend")
+    if command.recheck is not None:
+        _refuse(command, ("library",), "with --recheck, which takes the claim from its file")
+    elif command.library:
+        idle = (*_QUESTIONS, *_OF_QUESTIONS, "backend")
         _refuse(command, idle, "with --library, which proves its own theorems")
-    elif command.recheck is None:
+    else:
         _check_question(command)
     check_picture(command.figure)
     check_written("--certificate", command.certificate)
