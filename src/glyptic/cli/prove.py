@@ -81,10 +81,10 @@ class Prove:
 
     def main(self) -> int:
         check_use(self)
-        if self.library:
-            return self._library()
         if self.recheck is not None:
             return self._recheck()
+        if self.library:
+            return self._library()
         if self.megabytes is not None:
             raise InputError(
                 "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
