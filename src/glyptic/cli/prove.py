@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
-from glyptic.errors import InputError
+from glyptic.cli.prove_use import check_use
+from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class Prove:
     """Check this certificate again; with a model, or two, that it is about them (rounded to --format first)."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
+    theorem: str = ""
+    """With --library: only the theorem of this name, such as zero.at."""
+    terms: Literal["simplified", "plain"] = "simplified"
+    """With --library or --recheck: plain puts every block to the solvers as it is, without Glyptic's own simplification."""
     max_length: int | None = None
     """The longest inputs; by default what the transformer reads."""
     min_length: int = 1
@@ -80,6 +85,7 @@ class Prove:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> int:
+        check_use(self)
         if self.recheck is not None:
             return self._recheck()
         if self.library:
@@ -92,10 +98,11 @@ class Prove:
 
     def _library(self) -> int:
         from glyptic.prove.grids import format_grid
-        from glyptic.prove.library.proving import SCOPES, main_table
+        from glyptic.prove.library.proving import SCOPES, main_table, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
-        return main_table(scopes, workers=self.workers, **self._limits())
+        names = [theorem(self.theorem).name] if self.theorem else None
+        return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
     def _recheck(self) -> int:
         from glyptic.cli.models import open_model
@@ -103,7 +110,6 @@ class Prove:
         from glyptic.prove.words import printable
 
         assert self.recheck is not None
-        self._refuse_idle_flags()
         words = [word for word in (self.model, self.other) if word]
         models = [open_model(word, self.format) for word in words] or None
         result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
@@ -114,20 +120,8 @@ class Prove:
 
     def _rechecking(self) -> dict[str, Any]:
         """The means that were chosen: one that has no effect on a certificate's method is refused there."""
-        chosen = {"backend": "loky", "workers": None, "engine": "auto"}
+        chosen = {"backend": "loky", "workers": None, "engine": "auto", "terms": "simplified"}
         return {name: getattr(self, name) for name, usual in chosen.items() if getattr(self, name) != usual} | self._limits()
-
-    def _refuse_idle_flags(self) -> None:
-        """--recheck takes the question from the file: what would ask another has no effect."""
-        usual = {field.name: field.default for field in fields(self)}
-        effective = {"recheck", "model", "other", "count_all", "backend", "workers", "engine", "seconds", "megabytes"}
-        if self.model:
-            effective.add("format")
-        for name, value in usual.items():
-            if name not in effective and getattr(self, name) != value:
-                flag = "--" + name.replace("_", "-")
-                remedy = "name the model that is to be rounded" if name == "format" else "leave it out"
-                raise InputError(f"{flag} has no effect with --recheck, which takes the claim from its file; {remedy}.")
 
     def _limits(self) -> dict[str, Any]:
         """The limits that are given; else those of whoever is asked."""
@@ -154,6 +148,7 @@ class Prove:
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
+        self._try_question()
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
         found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
@@ -161,7 +156,18 @@ class Prove:
         if self.figure is not None:
             found.figure(self.figure)
             print(f"figure: {self.figure}")
-        return 0 if len(found.holds_in) == len(found.verdicts) else 1
+        print(found.conclusion)
+        return 0 if found.verdict else 1
+
+    def _try_question(self) -> None:
+        """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
+        from glyptic.carve import FactError
+        from glyptic.prove.grids import format_grid
+
+        try:
+            self._claim(str(format_grid(self.formats)[0]))
+        except (FormatError, FactError):
+            return
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}

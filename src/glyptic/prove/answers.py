@@ -37,7 +37,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Proved:
-    """The claim holds, over all of what `over` says, given the assumptions."""
+    """The claim holds, over all of what `over` says, given the assumptions; one of existence by its witness."""
 
     claim: str
     method: str  # "enumeration" or "smt"
@@ -47,11 +47,16 @@ class Proved:
     solvers: tuple[str, ...] = ()  # those that answered, such as "bitwuzla 0.9.1: unsat"
     assumptions: tuple[str, ...] = ()
     seconds: float = 0.0
+    witness: Counterexample | None = None  # of a claim that something exists
+    smallest: str = "globally"  # or "locally": the witness, as in `Refuted`
 
     def __bool__(self) -> bool:
         return True
 
     def __str__(self) -> str:
+        if self.witness is not None:
+            size = "smallest" if self.smallest == "globally" else "a small"
+            return f"Proved: {self.claim}\n  over {self.over}\n  {size} witness: {self.witness}"
         by = f"{self.inputs:,} inputs run" if self.inputs is not None else ", ".join(self.solvers)
         some = "" if self.satisfying in (None, self.inputs) else f", {self.satisfying:,} of them meet the precondition"
         return f"Proved: {self.claim}\n  over {self.over}\n  by {self.method}: {by}{some}"
@@ -59,12 +64,15 @@ class Proved:
 
 @dataclass(frozen=True)
 class Refuted:
-    """The claim fails; `smallest`: no smaller counterexample exists ("globally"), or none was found nearby ("locally")."""
+    """The claim fails; `smallest`: no smaller counterexample exists ("globally"), or none was found nearby ("locally").
+
+    A claim that something exists fails without a counterexample: there is nothing of the kind.
+    """
 
     claim: str
     method: str
     over: str
-    counterexample: Counterexample
+    counterexample: Counterexample | None  # None: nothing of what is claimed to exist does
     smallest: str = "globally"  # or "locally"
     inputs: int | None = None  # how many were run
     failures: int | None = None  # how many failed, where all were run
@@ -76,7 +84,15 @@ class Refuted:
     def __bool__(self) -> bool:
         return False
 
+    @property
+    def why(self) -> str:
+        """The counterexample as text."""
+        return "nothing makes it true" if self.counterexample is None else str(self.counterexample)
+
     def __str__(self) -> str:
+        if self.counterexample is None:
+            by = f"{self.inputs:,} inputs run" if self.inputs is not None else ", ".join(self.solvers)
+            return f"Refuted: {self.claim}\n  over {self.over}\n  {self.why}, by {self.method}: {by}"
         count = "" if self.failures is None else f"\n  {self.failures:,} of {self.satisfying or self.inputs:,} fail"
         size = "smallest" if self.smallest == "globally" else "a small"
         return f"Refuted: {self.claim}\n  over {self.over}\n  {size} counterexample: {self.counterexample}{count}"
@@ -142,6 +158,8 @@ def verdict_from_json(data: Any) -> Verdict:
     answer = part.entries().get("answer", Part(None, f"{part.place}.answer")).one_of(_KINDS)
     kind = _KINDS[answer]
     given = part.record("answer", *(field.name for field in fields(kind)))
+    if kind is Refuted and given["counterexample"].value is None and "for some " not in given["claim"].text(_LONGEST):
+        given["counterexample"].refuse("there, for the claim does not say that something exists")
     return kind(**{name: _READERS[name](value) for name, value in given.items() if name != "answer"})
 
 
@@ -171,6 +189,5 @@ _READERS: dict[str, Callable[[Part], Any]] = {
     **dict.fromkeys(("inputs", "satisfying", "failures"), _count),
     **dict.fromkeys(("solvers", "assumptions", "tried"), _sentences),
     "seconds": Part.seconds,
-    "counterexample": _counterexample,
-    "witness": lambda part: part.optional(_counterexample),
+    **dict.fromkeys(("counterexample", "witness"), lambda part: part.optional(_counterexample)),
 }

@@ -16,7 +16,7 @@ from typing import Any
 from glyptic import __version__
 from glyptic.errors import FileError, GlypticError
 from glyptic.exact.files import write_whole
-from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
+from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
 from glyptic.prove.checking import Method
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.deciding import describe
@@ -96,6 +96,10 @@ def _opened(content: dict[str, Any], predicate: Predicates) -> tuple[Claim, Verd
 def _check_texts(claim: Claim, verdict: Verdict) -> None:
     if verdict.method not in METHODS:
         raise FileError(f"the verdict.method {quoted(verdict.method)} is none of {', '.join(METHODS)}.")
+    if isinstance(verdict, Refuted) and (verdict.counterexample is None) != (claim.quantifier == "some"):
+        raise FileError("a claim for all is refuted by a counterexample, one of existence by none.")
+    if isinstance(verdict, Proved) and (verdict.witness is None) != (claim.quantifier == "all"):
+        raise FileError("a claim of existence is proved by a witness, one for all by none.")
     if verdict.claim != str(claim):
         raise FileError("the verdict is about another claim: its text is not that of the claim.")
     if verdict.over != METHODS[verdict.method][1](claim):
@@ -111,17 +115,22 @@ def _check_counts(claim: Claim, verdict: Verdict) -> None:
         counted = isinstance(verdict, Unknown) or verdict.method == "smt"
     else:
         inputs, total = verdict.inputs, size_of_claim(claim)
-        whole = isinstance(verdict, Proved | Vacuous) or (isinstance(verdict, Refuted) and verdict.failures is not None)
+        whole = example_in(verdict) is None or getattr(verdict, "failures", None) is not None
         counted = verdict.method == "enumeration" and (inputs == total if whole else 0 < inputs <= total)
     satisfying, failures = getattr(verdict, "satisfying", None), getattr(verdict, "failures", None)
     if satisfying is not None:
         counted &= 0 < satisfying <= inputs
     if failures is not None:
         counted &= satisfying is not None and 0 < failures <= satisfying
-    if isinstance(verdict, Proved) and verdict.method == "enumeration":
+    if isinstance(verdict, Proved) and verdict.method == "enumeration" and verdict.witness is None:
         counted &= satisfying is not None
     if not counted:
         raise FileError("the verdict's counts cannot be: they do not fit together, or not with the claim.")
+
+
+def example_in(verdict: Verdict) -> Counterexample | None:
+    """What settles a claim by being there: the counterexample of one for all, the witness of one of existence."""
+    return getattr(verdict, "counterexample", None) or getattr(verdict, "witness", None)
 
 
 def size_of_claim(claim: Claim) -> int:
@@ -129,4 +138,4 @@ def size_of_claim(claim: Claim) -> int:
     return claim.subject.count if isinstance(claim.subject, Inputs) else count_values(claim)
 
 
-__all__ = ["KIND", "METHODS", "VERSION", "load_certificate", "save_certificate", "sealed", "size_of_claim"]
+__all__ = ["KIND", "METHODS", "VERSION", "example_in", "load_certificate", "save_certificate", "sealed", "size_of_claim"]

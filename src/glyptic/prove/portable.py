@@ -62,18 +62,13 @@ def predicates_of(claim: Claim) -> list[e.Holds]:
 
 def claim_to_json(claim: Claim) -> Json:
     """A claim as plain JSON values, its transformers whole."""
-    quantified = {"quantifier": claim.quantifier} if _has(Claim, "quantifier") else {}  # type: ignore[attr-defined]
     return {
         "name": claim.name,
-        **quantified,
+        "quantifier": claim.quantifier,
         "subject": _subject_to_json(claim.subject),
         "requires": node_to_json(claim.requires),
         "ensures": node_to_json(claim.ensures),
     }
-
-
-def _has(kind: type, name: str) -> bool:
-    return name in {field.name for field in fields(kind)}
 
 
 def _subject_to_json(subject: Values | Block | Inputs) -> Json:
@@ -83,7 +78,6 @@ def _subject_to_json(subject: Values | Block | Inputs) -> Json:
     if isinstance(subject, Inputs):
         lengths = {"max_length": subject.max_length, "min_length": subject.min_length, "steps": list(subject.steps)}
         return {"kind": "inputs", **shared, **lengths}
-    weights = {"free_weights": node_to_json(subject.free_weights)} if _has(Block, "free_weights") else {}  # type: ignore[attr-defined]
     return {
         "kind": "block",
         **shared,
@@ -93,7 +87,7 @@ def _subject_to_json(subject: Values | Block | Inputs) -> Json:
         "free": [list(place) for place in subject.free],
         "fixed": [[name, position, _constant_to_json(number)] for (name, position), number in subject.fixed.items()],
         "from_positions": list(subject.from_positions),
-        **weights,
+        "free_weights": [[part, list(index)] for part, index in subject.free_weights],
     }
 
 
@@ -120,13 +114,12 @@ def node_to_json(node: Any) -> Any:
 def claim_from_json(data: Json, predicate: Predicates = None) -> Claim:
     """The inverse; a claim with a Python predicate needs it given, one with several a mapping from their names."""
     part = Part(data, "the claim")
-    more = ["quantifier"] if _has(Claim, "quantifier") else []
-    given = part.record("name", "subject", "requires", "ensures", *more)
+    given = part.record("name", "quantifier", "subject", "requires", "ensures")
     reading = Reading(predicate)
-    quantified = {"quantifier": given["quantifier"].one_of(("all", "some"))} if more else {}
     subject = _subject_from_json(given["subject"], reading)
     requires, ensures = (reading.condition(given[side]) for side in ("requires", "ensures"))
-    claim = Claim(subject, ensures, requires, given["name"].text(), **quantified)  # type: ignore[arg-type]
+    quantifier: Any = given["quantifier"].one_of(("all", "some"))
+    claim = Claim(subject, ensures, requires, given["name"].text(), quantifier)
     if not same_json(claim_to_json(claim), data):
         raise FileError("the claim is not written as Glyptic writes it; it was edited.")
     return claim
@@ -156,16 +149,14 @@ def _values_from_json(part: Part) -> Values:
 
 
 def _block_from_json(part: Part, reading: Reading) -> Block:
-    more = ["free_weights"] if _has(Block, "free_weights") else []
-    names = ("kind", "transformers", "first", "last", "positions", "free", "fixed", "from_positions")
-    given = part.record(*names, *more)
+    names = ("kind", "transformers", "first", "last", "positions", "free", "fixed", "from_positions", "free_weights")
+    given = part.record(*names)
     fixed = {}
     for item in given["fixed"].items(1 << 16):
         name, position, number = item.items(exactly=3)
         fixed[name.text(), position.whole(0, MOST_LENGTH)] = reading.constant(number)
     if len(fixed) < len(given["fixed"].items()):
         given["fixed"].refuse("a list of places, none twice", "not")
-    weights = {"free_weights": tuple(_weight(item) for item in given["free_weights"].items(_MOST_BITS))} if more else {}
     subject = Block(
         _transformers(given["transformers"]),
         given["first"].whole(0, MOST_LENGTH),
@@ -174,9 +165,9 @@ def _block_from_json(part: Part, reading: Reading) -> Block:
         tuple(_place(item) for item in given["free"].items(_MOST_BITS)),
         fixed,
         given["from_positions"].texts(1 << 13),
-        **weights,  # type: ignore[arg-type]
+        tuple(_weight(item) for item in given["free_weights"].items(_MOST_BITS)),
     )
-    _check_bits(part, subject, len(subject.free) + sum(map(len, weights.values())))
+    _check_bits(part, subject, len(subject.free) + len(subject.free_weights))
     return subject
 
 

@@ -19,10 +19,10 @@ from glyptic.exact import Transformer
 from glyptic.exact.report import show_number
 from glyptic.numbers import Exact, encode, number
 from glyptic.prove import expressions as e
-from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.answers import Counterexample, Proved, Unknown, Verdict
 from glyptic.prove.assumptions import of_meaning
-from glyptic.prove.certificates import METHODS, load_certificate, size_of_claim
-from glyptic.prove.checking import check
+from glyptic.prove.certificates import METHODS, example_in, load_certificate, size_of_claim
+from glyptic.prove.checking import check, one_condition
 from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import free_names
 from glyptic.prove.languages import Automaton, named_truly
@@ -83,8 +83,8 @@ def recheck(
     case = _Case(bare, claim, said, count_all, means)
     if isinstance(said, Unknown):
         return Recheck(said, str(bare), "there is nothing to confirm: the claim was left open", False, notes)
-    if isinstance(said, Refuted) and said.counterexample is not None:
-        return replace(case.counterexample(), notes=notes)
+    if example_in(said) is not None:
+        return replace(case.example(), notes=notes)
     return replace(case.anew(), notes=notes)
 
 
@@ -183,39 +183,47 @@ class _Case:
         """Run by its own method: the same answer and the same counts confirm it."""
         found = self._check(METHODS[self.said.method][0])
         same = type(found) is type(self.said) and all(
-            getattr(found, part, None) == getattr(self.said, part, None) for part in ("inputs", "satisfying", "witness")
+            getattr(found, part, None) == getattr(self.said, part, None) for part in ("inputs", "satisfying")
         )
         return Recheck(self.said, str(self.claim), _told(found), same, assumptions=getattr(found, "assumptions", ()))
 
-    def counterexample(self) -> Recheck:
+    def example(self) -> Recheck:
         """Run in exact fractions; what is observed there is compared, and what is said of all others as far as that is short."""
-        assert isinstance(self.said, Refuted)
-        elements = _elements(self.named, self.said.counterexample)
+        given = example_in(self.said)
+        assert given is not None
+        searched, named = (each if each.quantifier == "all" else one_condition(each) for each in (self.claim, self.named))
+        what = "counterexample" if self._witness is None else "witness"
+        does, not_so = ("fails", "does not fail") if self._witness is None else ("meets", "does not meet")
+        elements = _elements(self.named, given, what)
         of_inputs = isinstance(self.claim.subject, Inputs)
         rests = of_meaning(self.claim)
-        if not (input_fails if of_inputs else fails)(self.claim, elements):
-            said_no = "the counterexample does not fail the claim, run in exact fractions"
+        if not (input_fails if of_inputs else fails)(searched, elements):
+            said_no = f"the {what} {not_so} the claim, run in exact fractions"
             return Recheck(self.said, str(self.claim), said_no, False, assumptions=rests)
         shown = example_of_input if of_inputs else example_of_codes
-        if shown(self.named, elements) != self.said.counterexample:
-            raise FileError("what the certificate says to be observed at its counterexample is not what comes out there.")
-        found = f"the counterexample fails the claim, run in exact fractions: {shown(self.claim, elements)}"
-        wrong, details, more = self._others(shown(self.claim, elements))
+        if shown(named, elements) != given:
+            raise FileError(f"what the certificate says to be observed at its {what} is not what comes out there.")
+        found = f"the {what} {does} the claim, run in exact fractions: {shown(searched, elements)}"
+        wrong, details, more = self._others(shown(searched, elements))
         return Recheck(self.said, str(self.claim), wrong or found, not wrong, (), details, _once((*rests, *more)))
+
+    @property
+    def _witness(self) -> Counterexample | None:
+        return self.said.witness if isinstance(self.said, Proved) else None
 
     def _others(self, example: Counterexample) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """What contradicts the rest that is said, if anything does; what was checked; and what that rests on."""
         said, subject = self.said, self.claim.subject
-        assert isinstance(said, Refuted)
+        globally = getattr(said, "smallest", "") == "globally"
         if not isinstance(subject.format, Exact) and (self.count_all or size_of_claim(self.claim) <= RUN_ANEW):
             return self._compared(self._check("enumerate", count_all=True), example, True)
-        if said.smallest == "globally" and isinstance(subject, Inputs):
+        if globally and isinstance(subject, Inputs):
             size = len(example.input or ())
             shorter = replace(subject, max_length=size, steps=subject.steps[:size])
             if shorter.count <= RUN_ANEW:
                 inside = replace(self, claim=replace(self.claim, subject=shorter))
                 return self._compared(inside._check("enumerate"), example, False)
-        elif said.smallest == "globally" and said.method == "smt":
+        elif globally and said.method == "smt":
             return self._compared(self._check("smt"), example, False)
         return self._compared(None, example, False)
 
@@ -223,20 +231,20 @@ class _Case:
         self, found: Verdict | None, example: Counterexample, all_run: bool
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
         """What a run of all, or of all that are smaller, says of the rest; `found` is None where there was none."""
-        said, details = self.said, []
-        assert isinstance(said, Refuted)
-        if isinstance(found, Proved | Vacuous):
-            return f"nothing fails that is as small; found {_told(found)}", (), ()
-        run = found if isinstance(found, Refuted) else None
+        said: Any = self.said
+        run: Any = found if found is not None and example_in(found) is not None else None
+        details = []
+        if found is not None and run is None and not isinstance(found, Unknown):
+            return f"there is none that is as small; found {_told(found)}", (), ()
         if said.smallest == "globally":
             if run is None or run.smallest != "globally":
                 details.append(f"that none is smaller was {_OPEN}")
-            elif run.counterexample != example:
-                return f"another counterexample is the smallest; found {_told(run)}", (), ()
+            elif example_in(run) != example:
+                return f"another is the smallest; found {_told(run)}", (), ()
             else:
                 how = f"all {run.inputs:,} were run" if all_run else f"by {run.method}"
                 details.append(f"that none is smaller is confirmed ({how})")
-        if said.failures is not None:
+        if getattr(said, "failures", None) is not None:
             if run is None or run.failures is None or not all_run:
                 details.append(f"its counts were {_OPEN}")
             elif (run.failures, run.satisfying) != (said.failures, said.satisfying):
@@ -248,8 +256,8 @@ class _Case:
     def _check(self, method: Any, **more: Any) -> Verdict:
         """`check` with those of the means that the method knows; one that it does not know is refused."""
         solvers = method == "smt"
-        known = ("seconds", "megabytes") if solvers else ("seconds", "engine", "backend", "workers", "progress")
-        asked = isinstance(self.said, Refuted)  # then several methods may be used, each with what it knows
+        known = ("seconds", "megabytes", "terms") if solvers else ("seconds", "engine", "backend", "workers", "progress")
+        asked = example_in(self.said) is not None  # then several methods may be used, each with what it knows
         for name, value in self.means.items():
             if name not in known and not asked and name != "progress":
                 whom = "solvers" if solvers else "enumeration"
@@ -269,27 +277,27 @@ def _told(found: Verdict | None) -> str:
     return f"{type(found).__name__}, {', '.join(line.strip() for line in str(found).splitlines()[1:])}"
 
 
-def _elements(claim: Claim, example: Counterexample) -> list[int]:
-    """A counterexample as token numbers or codes; one that the claim is not about is refused."""
+def _elements(claim: Claim, example: Counterexample, what: str) -> list[int]:
+    """A counterexample or witness as token numbers or codes; one that the claim is not about is refused."""
     subject = claim.subject
     if isinstance(subject, Inputs):
         words = example.input or ()
         unknown = [word for word in words if word not in subject.vocabulary]
         if unknown or example.values is not None or not subject.min_length <= len(words) <= subject.max_length:
-            raise FileError("the certificate's counterexample is not an input that the claim is about.")
+            raise FileError(f"the certificate's {what} is not an input that the claim is about.")
         return [subject.vocabulary.index(word) for word in words]
     assert subject.format is not None
     values, names = example.values or {}, free_names(claim)
     if set(values) != set(names) or example.input is not None:
-        raise FileError(f"the certificate's counterexample does not give values to {', '.join(names)}.")
+        raise FileError(f"the certificate's {what} does not give values to {', '.join(names)}.")
     ordered = [values[name] for name in names]
     try:
-        codes = encode(ordered, subject.format, "the certificate's counterexample")
+        codes = encode(ordered, subject.format, f"the certificate's {what}")
         same = [show_number(number(text, subject.format), subject.format) == text for text in ordered]
     except FormatError as error:
         raise FileError(printable(str(error))) from None
     if not all(same):
-        raise FileError("the certificate's counterexample has a number that is not written as Glyptic writes it.")
+        raise FileError(f"the certificate's {what} has a number that is not written as Glyptic writes it.")
     return [int(code) for code in codes]
 
 

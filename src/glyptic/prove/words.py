@@ -16,7 +16,9 @@ import unicodedata
 
 _MOST = 64
 # What stands for something else where claims are printed, though it looks like a name.
-_TAKEN = frozenset(("B", "least", "true", "false", "answer", "input", "relu", "exp", "root", "abs", "max", "min", "let"))
+_TAKEN = frozenset(
+    ("B", "least", "true", "false", "answer", "input", "relu", "exp", "root", "abs", "max", "min", "let", "if", "else")
+)
 
 
 def quoted(text: str, most: int = 200) -> str:

@@ -149,7 +149,9 @@ def _verdict(job: Job, journal: Journal, seconds: float) -> Verdict:
             about |= {"failures": total.failures, "satisfying": total.satisfying}
         return _refuted(claim, total.example, complete, about)
     if not complete:
-        tried = f"enumeration of {over}: {len(journal.done)} of {len(journal.units)} units, {total.inputs:,} inputs, none fails"
+        none = "none fails" if claim.quantifier == "all" else "no witness among them"
+        units = f"{len(journal.done)} of {len(journal.units)} units"
+        tried = f"enumeration of {over}: {units}, {total.inputs:,} inputs, {none}"
         reason = f"the time limit, after {seconds:.1f} s"
         return Unknown(str(claim), METHOD, over, reason, (tried,), total.inputs, seconds)
     if not total.satisfying:
