@@ -27,6 +27,7 @@ from glyptic.prove import (
     block,
     check,
     conditions,
+    exists,
     exp,
     expressions,
     inputs,
@@ -55,6 +56,8 @@ def _real(kind, folder):
         "refuted": lambda: Claim(Values("x y", Q(1, 1)), x + (y - x) == y, requires=exp(x) < B),
         "block": lambda: Claim(block(doubled(Fixed(2)), free=["x"], fixed={("y", 0): -1}), after("y") >= -B),
         "inputs": lambda: Claim(inputs(recogniser(tomita(2), Fixed(2), 3), max_length=3), answer() == "YES", name="yes"),
+        "existence": lambda: exists(Values("x", Fixed(2)), x * x == x, requires=x > 0),
+        "nothing": lambda: exists(Values("x", Fixed(2)), x * x == 2),
         "vacuous": lambda: Claim(Values("x", Fixed(1)), x == x, requires=x < x),
     }[kind]()
     path = Path(folder) / f"{kind}.json"
@@ -269,11 +272,28 @@ MUTATIONS = {
         "values that are none": set_at(*EXAMPLE, "values", "y", "much"),
         "an input besides": set_at(*EXAMPLE, "input", ["0"]),
         "no counterexample": set_at("verdict", "counterexample", None),
+        "of existence": set_at("claim", "quantifier", "some"),
+        "another quantifier": set_at("claim", "quantifier", "most"),
+        "no quantifier": drop("claim", "quantifier"),
         "more failures than there are": set_at("verdict", "failures", 10**6),
         "failures of nothing": set_at("verdict", "satisfying", None),
         "smallest of all": set_at("verdict", "smallest", "of all"),
     },
+    "existence": {
+        "no witness": set_at("verdict", "witness", None),
+        "a witness of others": set_at("verdict", "witness", "values", {"y": "1"}),
+        "observed at the witness otherwise": set_at("verdict", "witness", "observed", lambda old: dict.fromkeys(old, "3")),
+        "for all": set_at("claim", "quantifier", "all"),
+        "more inputs than there are": set_at("verdict", "inputs", 10**6),
+    },
+    "nothing": {
+        "for all": set_at("claim", "quantifier", "all"),
+        "fewer inputs": set_at("verdict", "inputs", 3),
+    },
     "block": {
+        "a free weight that is none": set_at("claim", "subject", "free_weights", [["layers.9.feed_forward.w1", [0, 0]]]),
+        "a free weight out of range": set_at("claim", "subject", "free_weights", [["layers.0.feed_forward.w1", [9, 9]]]),
+        "a free weight as text": set_at("claim", "subject", "free_weights", ["layers.0.feed_forward.w1"]),
         "fixed as a word": set_at("claim", "subject", "fixed", 0, 2, "1000"),
         "fixed twice": set_at("claim", "subject", "fixed", lambda old: old * 2),
         "fixed and free": set_at("claim", "subject", "fixed", 0, 0, "x"),
@@ -329,6 +349,12 @@ UNTRUE = {
     "fewer that meet the precondition": ("values", set_at("verdict", "satisfying", 3)),
     "an empty precondition that is met": ("vacuous", set_at("claim", "requires", "how", "≤")),
     "a counterexample that does not fail": ("inputs", set_at(*EXAMPLE, "input", ["1", "0"])),
+    "a witness that is none": ("existence", set_at("verdict", "witness", "values", "x", "1/4")),
+    "a witness that is not the smallest": ("existence", both(
+        set_at("verdict", "witness", "values", "x", "∞"),
+        set_at("verdict", "witness", "observed", lambda old: dict.fromkeys(old, "∞")),
+    )),
+    "nothing, where there is something": ("nothing", set_at(*ENSURES, "right", "number", {"fraction": "1"})),
     "other counts of failures": ("inputs", set_at("verdict", "failures", 3)),
     "other counts of satisfying": ("refuted", set_at("verdict", "satisfying", lambda old: old - 1)),
 }

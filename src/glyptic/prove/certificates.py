@@ -16,7 +16,16 @@ from typing import Any
 from glyptic import __version__
 from glyptic.errors import FileError, GlypticError
 from glyptic.exact.files import write_whole
-from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
+from glyptic.prove.answers import (
+    Counterexample,
+    Proved,
+    Refuted,
+    Unknown,
+    Vacuous,
+    Verdict,
+    verdict_from_json,
+    verdict_to_json,
+)
 from glyptic.prove.checking import Method
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.deciding import describe
