@@ -18,7 +18,9 @@ from glyptic.prove import (
     Refuted,
     Vacuous,
     Values,
+    answer,
     attention_weight,
+    defined,
     exists,
     let,
     maximum,
@@ -237,11 +239,47 @@ def expressions():
 _SEEN: dict = {}  # what printed as this text before: every pair of examples is compared
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(expressions())
 def test_two_expressions_never_print_the_same(condition):
     text = str(condition)
     assert _SEEN.setdefault(text, built(condition)) == built(condition)
+
+
+def combined(conditions):
+    """Everything that one connective makes of some conditions."""
+    for one in conditions:
+        yield from (e.Negation(one), e.Junction("and", (one,)), e.Let("d", x, one))
+        for two in conditions:
+            yield from (e.Implication(one, two), e.Equivalence(one, two))
+            yield from (e.Junction(how, (one, two)) for how in ("and", "or"))
+
+
+def computed(values, conditions):
+    """Everything that one operation makes of some values."""
+    for one in values:
+        yield from (e.Operation(name, (one,)) for name in ("abs", "exp", "relu", "root"))
+        for two in values:
+            yield from (
+                e.Operation(name, (one, two)) for name in ("add", "subtract", "multiply", "divide", "max", "min")
+            )
+            yield e.LetValue("d", one, two)
+            yield from (e.Choice(test, one, two) for test in conditions)
+
+
+def test_no_two_small_expressions_print_the_same():
+    """All of two levels, some of three: 20,000 expressions, each pair compared by way of a dictionary."""
+    leaves = [x, e.Local("d"), B, -B, e.Constant(Fraction(1, 2)), e.Variable("B"), e.Variable("x + x")]
+    atoms = [x == 0, x != 0, answer() == "YES", e.Junction("and", ()), defined()]
+    texts = {}
+    once = list(combined(atoms))
+    several = [*once[::3], *(e.Negation(one) for one in once[::4])]
+    values = list(computed(leaves, atoms[:2]))
+    nested = list(computed(values[::37], once[::23]))
+    compared = [e.Comparison("=", one, x) for one in (*leaves, *values, *nested)]
+    for condition in (*atoms, *once, *combined(several), *compared):
+        assert texts.setdefault(str(condition), built(condition)) == built(condition), str(condition)
+    assert len(texts) > 10_000
 
 
 def test_a_conjunction_of_one_disjunction_is_negated_as_a_whole():
