@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
-from glyptic.errors import InputError
+from glyptic.cli.prove_use import check_use
+from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Prove:
     """Check this certificate again."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
+    theorem: str = ""
+    """With --library: only the theorem of this name, such as zero.at."""
+    terms: Literal["simplified", "plain"] = "simplified"
+    """With --library or --recheck: plain puts every block to the solvers as it is, without Glyptic's own simplification."""
     max_length: int | None = None
     """The longest inputs; by default what the transformer reads."""
     min_length: int = 1
@@ -75,10 +80,11 @@ class Prove:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> int:
-        if self.library:
-            return self._library()
+        check_use(self)
         if self.recheck is not None:
             return self._recheck()
+        if self.library:
+            return self._library()
         if self.megabytes is not None:
             raise InputError(
                 "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
@@ -87,16 +93,17 @@ class Prove:
 
     def _library(self) -> int:
         from glyptic.prove.grids import format_grid
-        from glyptic.prove.library.proving import SCOPES, main_table
+        from glyptic.prove.library.proving import SCOPES, main_table, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
-        return main_table(scopes, workers=self.workers, **self._limits())
+        names = [theorem(self.theorem).name] if self.theorem else None
+        return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
     def _recheck(self) -> int:
         from glyptic.prove.certificates import recheck
 
         assert self.recheck is not None
-        result = recheck(self.recheck, backend=self.backend, workers=self.workers, **self._limits())
+        result = recheck(self.recheck, backend=self.backend, workers=self.workers, terms=self.terms, **self._limits())
         print(result)
         for assumption in result.assumptions:
             print(f"  assuming that {assumption}")
@@ -127,6 +134,7 @@ class Prove:
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
+        self._try_question()
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
         found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
@@ -136,6 +144,16 @@ class Prove:
             print(f"figure: {self.figure}")
         print(found.conclusion)
         return 0 if found.verdict else 1
+
+    def _try_question(self) -> None:
+        """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
+        from glyptic.carve import FactError
+        from glyptic.prove.grids import format_grid
+
+        try:
+            self._claim(str(format_grid(self.formats)[0]))
+        except (FormatError, FactError):
+            return
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}

@@ -1,0 +1,1 @@
+"""A verdict written out so that it can be checked without Glyptic."""
