@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.prove.examples import doubled, last_token
+from tests.prove.making import Making
 
 from glyptic import prove
 from glyptic.errors import FormatError
@@ -30,6 +31,7 @@ from glyptic.prove import (
     defined,
     exists,
     inputs,
+    logit,
     maximum,
     parameter,
     score,
@@ -234,6 +236,34 @@ def test_all_entries_of_an_array_are_free_by_its_name():
 def test_a_claim_with_free_weights_is_read_in_another_format():
     claim = Claim(block(affine(Fixed(1)), free=["x"], weights=[(W1, (0, 0))]), after("y") == 0)
     assert prove.check(claim, "fixed:2", **QUIET).inputs == 31**2
+
+
+def small(format, seed):
+    """A layer with a head and a feed-forward of random weights in two coordinates."""
+    random = np.random.default_rng(seed)
+    given = lambda *shape: random.integers(-1, 2, shape)  # noqa: E731
+    head = Head.of(format, given(1, 2), given(1, 2), given(1, 2), given(2, 1))
+    feed = FeedForward.of(format, given(1, 2), given(1), given(2, 1), given(2))
+    rest = {"layers": [Layer((head,), feed)], "max_length": 4, "name": f"small-{seed}"}
+    return Transformer.of(format, "01", ("x", "y"), given(2, 2), given(2, 2), ("NO", "YES"), **rest)
+
+
+@pytest.mark.parametrize("name", ["fixed:1", "q:1,1", "fp4_e2m1"])
+def test_random_claims_on_blocks_come_out_the_same_by_both_methods(name):
+    weights = [(W1, (0, 0)), ("layers.0.heads.0.key", (0, 1)), ("output", (0, 0)), ("layers.0.feed_forward.b2", (1,))]
+    for seed in range(15):
+        T = small(parse_format(name), seed)
+        free = weights[seed % 4]
+        subject = block(T, free=[("x", 0), ("x", 1)][: 1 + (seed % 3 == 0)], positions=2, weights=[free])
+        read = [before("x", 1), after("x", 0), after("y", 1), logit("NO"), parameter(free[0], *free[1])]
+        read += [score(0, 0, 1, 0), attention_weight(0, 0, 1, 1), parameter("output", 1, 1)]
+        making = Making(f"{name} {seed}", read=read)
+        quantifier = "some" if seed % 4 == 3 else "all"
+        claim = Claim(subject, making.condition(2), making.condition(1) if seed % 2 else e.TRUE, quantifier=quantifier)
+        run, solved = (prove.check(claim, method=method, **QUIET) for method in ("enumerate", "smt"))
+        assert type(run) is type(solved), (str(run), str(solved))
+        for shown in ("counterexample", "witness"):
+            assert getattr(run, shown, None) == getattr(solved, shown, None)
 
 
 # Existence ---------------------------------------------------------------------------------------------------------------------
