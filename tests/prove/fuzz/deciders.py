@@ -7,6 +7,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -109,17 +111,23 @@ def _against(ours: standalone.Claim, verdict: Verdict, tally: standalone.Tally |
 
 
 def points_of(ours: standalone.Claim, size: int) -> Iterator[tuple[Any, ...]]:
-    """Random and adversarial elements: the ends of the format, both sides of 0 and 1, of what exp tells apart, and any."""
+    """Random and adversarial elements: the claim's own constants, the ends of the format, both sides of 0, of 1 and of what exp
+    tells apart, and any."""
     yield from standalone.sample(ours, size, seed=len(standalone.said(ours.ensures)))
     if ours.kind == "inputs":
         return
     rng = random.Random(size)
     first, last = ours.format.codes()
-    edges = [code for edge in _edges(ours.format) for code in (edge - 1, edge, edge + 1) if first <= code <= last]
+    said = [node["number"] for side in (ours.requires, ours.ensures) for node in standalone.nodes(side) if "number" in node]
+    named = [ours.format.code(standalone.constant(number, ours.format)) for number in said]
+    free = standalone.free_names(ours)
+    yield from product(*[named] * len(free)) if len(named) ** len(free) <= size else ()
+    edges = [code for edge in named + _edges(ours.format) for code in (edge - 1, edge, edge + 1) if first <= code <= last]
     for _ in range(size):
-        yield tuple(rng.choice(edges) for _ in standalone.free_names(ours))
+        yield tuple(rng.choice(edges) for _ in free)
 
 
+@lru_cache
 def _edges(format: standalone.Format) -> list[int]:
     """Codes where exp begins to be more than 0, reaches 1, and reaches B; and powers of two."""
     first, last = format.codes()
