@@ -10,13 +10,13 @@ from tests.prove.examples import identity
 
 from glyptic import prove
 from glyptic.errors import InputError
-from glyptic.exact import Options, Sizes, random_transformer
+from glyptic.exact import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, number, parse_format
 from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, smt, variables
 from glyptic.prove.claims import block, inputs
 from glyptic.prove.expressions import after, answer, before, defined, logit, token
 from glyptic.prove.library.theorem import plain
-from glyptic.prove.smt.solvers import Limits, Reply, ask
+from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
 from glyptic.prove.smt.steps import exp_code
 
 x, y, z = variables("x y z")
@@ -82,14 +82,14 @@ def factoring(width: int) -> str:
     return "\n".join([*lines, f"(assert (= (bvmul x y) (_ bv{(1 << (2 * width - 5)) | 0xB5D} {2 * width})))"])
 
 
-@pytest.mark.parametrize("solver", ["bitwuzla", "z3"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_time_limit(solver: str) -> None:
     reply = ask(solver, factoring(60), Limits(0.5, None))
     assert reply.status == "unknown"
-    assert reply.reason == "the time limit of 0.5 s"
+    assert reply.reason == "the limit of 0.5 s of processor time"
 
 
-@pytest.mark.parametrize("solver", ["bitwuzla", "z3"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_memory_limit(solver: str) -> None:
     reply = ask(solver, factoring(200), Limits(60, 20))
     assert reply.status == "unknown"
@@ -102,13 +102,14 @@ def test_a_check_at_its_limit_says_what_was_tried(monkeypatch) -> None:
     )
     verdict = smt.check(claim, claim.subject.format, seconds=0.05)
     assert isinstance(verdict, Unknown)
-    assert "time limit of 0.05 s" in verdict.reason
-    assert [tried.split()[0] for tried in verdict.tried] == ["bitwuzla", "z3"]
+    assert "the limit of 0.05 s of processor time" in verdict.reason
+    assert [tried.split()[0] for tried in verdict.tried] == ["bitwuzla", "z3", "cvc5"]
 
 
 def test_missing_solvers_are_named(monkeypatch) -> None:
     claim = Claim(Values("x", Fixed(4)), x + 0 == x)
     monkeypatch.setitem(sys.modules, "bitwuzla", None)
+    monkeypatch.setitem(sys.modules, "cvc5", None)
     verdict = smt.check(claim, Fixed(4))
     assert isinstance(verdict, Proved)  # z3 alone, and it says so
     assert any("one solver's word, z3" in text for text in verdict.assumptions)
@@ -119,7 +120,7 @@ def test_missing_solvers_are_named(monkeypatch) -> None:
     assert "glyptic[prove]" in verdict.reason
 
 
-@pytest.mark.parametrize("solver", ["bitwuzla", "z3"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_interrupting_a_solver(solver: str) -> None:
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -134,10 +135,6 @@ def test_what_solvers_do_not_cover_is_said() -> None:
     assert "enumerated" in verdict.reason
     verdict = smt.check(Claim(Values("x", Exact()), x + 0 == x), Exact())
     assert isinstance(verdict, Unknown)
-    normed = random_transformer(Fixed(3), 1, Sizes(layers=1), Options(norm="pre"))
-    verdict = smt.check(Claim(block(normed, free=["x0"]), after("x0") == before("x0")), Fixed(3))
-    assert isinstance(verdict, Unknown)
-    assert "LayerNorm" in verdict.reason
     with pytest.raises(prove.ClaimError):
         Claim(block(transformer, free=["x0"]), token(5) == "1")
 
@@ -209,11 +206,11 @@ def test_a_precondition_that_nobody_can_decide_proves_nothing(monkeypatch) -> No
         asked.append(script)
         return ask(solver, script, limits) if len(asked) <= 2 else Reply(solver, "unknown", reason="the time limit")
 
-    monkeypatch.setattr("glyptic.prove.smt.deciding.ask", short_of_time)
+    monkeypatch.setattr("glyptic.prove.smt.solvers.ask", short_of_time)
     verdict = smt.check(claim, Fixed(8))
     assert isinstance(verdict, Unknown)
     assert "no values are known that meet it" in verdict.reason
-    assert [tried.split()[0] for tried in verdict.tried] == ["bitwuzla", "z3", "the", "the"]
+    assert [tried.split()[0] for tried in verdict.tried] == ["bitwuzla", "z3", "the", "the", "the"]
 
 
 def test_a_precondition_met_by_an_enclosure_only_is_not_met() -> None:
@@ -248,7 +245,7 @@ def test_every_verdict_of_solvers_names_what_it_rests_on() -> None:
         )
         for part in (*parts, "word alone" if kind is Refuted else "circuits"):
             assert part in said, (part, said)
-    alone = Claim(Values("x", Fixed(2)), x == x, requires=x < x)
+    alone = Claim(Values("x", Fixed(2)), x == x, requires=(x < 1) & (x > 1))
     assert "one solver's word, z3" in " ".join(smt.check(alone, Fixed(2), solvers=["z3"]).assumptions)
     values = smt.check(Claim(Values("x", Fixed(2, "even")), exp(x) >= 0), Fixed(2, "even"))
     assert "ties to even" in values.assumptions[0]
@@ -263,7 +260,7 @@ def test_limits_reach_every_question(monkeypatch) -> None:
         seen.append(limits)
         return ask(solver, script, limits)
 
-    for module in ("deciding", "smallest"):
+    for module in ("solvers", "smallest"):
         monkeypatch.setattr(f"glyptic.prove.smt.{module}.ask", noted)
     claim = Claim(Values("x y", Fixed(8)), x + (y - x) == y, requires=x > 0)
     assert isinstance(prove.check(claim, method="smt", seconds=7, megabytes=900), Refuted)

@@ -11,7 +11,7 @@ languages             automata, regular expressions, Tomita's languages; `recogn
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
-linting               warnings about a transformer
+linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict

@@ -80,6 +80,8 @@ def load_certificate(
     verdict = verdict_from_json(content["verdict"])
     if verdict.claim != str(claim):
         raise FileError(f"{path}: the verdict is about another claim.")
+    if isinstance(verdict, Refuted) and (verdict.counterexample is None) != (claim.quantifier == "some"):
+        raise FileError(f"{path}: a claim for all is refuted by a counterexample, one of existence by none.")
     if digest(claim) != content.get("claim_digest"):
         raise FileError(f"{path}: the predicate given is not the one that the claim was decided with.")
     return claim, verdict

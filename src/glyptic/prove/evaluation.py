@@ -195,13 +195,15 @@ def constant(number: Any, arithmetic: Arithmetic) -> Array:
 
 
 def constant_in(number: Any, format: AnyFormat) -> Any:
-    """B, -B, least, -least as numbers of the format, and no other text; numbers as they are."""
-    if isinstance(number, str) and number not in e.Constant.DEPENDING:
-        raise e.ClaimError(f"{number!r} is not a constant; there are numbers, {', '.join(e.Constant.DEPENDING)}.")
-    if isinstance(number, str) and not isinstance(format, Exact):
-        size = format.max if number.endswith("B") else format.least
-        return -size if number.startswith("-") else size
-    return number
+    """B and least as numbers of the format; others as they are."""
+    if not isinstance(number, str):
+        return number
+    if number not in e.Constant.DEPENDING:
+        raise e.ClaimError(f"{number!r} is not a constant; write a number, or 'B', '-B', 'least', '-least'.")
+    if isinstance(format, Exact):
+        raise e.ClaimError(f"{format} has no {number.removeprefix('-')}; choose a finite format, such as fixed:8.")
+    size = format.max if number.endswith("B") else format.least
+    return -size if number.startswith("-") else size
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

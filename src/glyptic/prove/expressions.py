@@ -114,7 +114,7 @@ class Variable(Value):
     name: str
 
     def __str__(self) -> str:
-        return self.name
+        return name_of_value(self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +242,14 @@ class LetValue(Value):
 
     def __str__(self) -> str:
         return f"(let {self.name} = {self.value}: {self.body})"
+
+
+RESERVED = ("B", "least", "if", "else", "let", "true", "false", "answer", "relu", "max", "min", "exp", "root")
+
+
+def name_of_value(name: str) -> str:
+    """A name as it prints: one word as it is, anything else, and words that mean something already, in quotes."""
+    return name if name.isidentifier() and name not in RESERVED else repr(name)
 
 
 def entry_name(part: str, index: tuple[int, ...]) -> str:
@@ -465,6 +473,7 @@ def defined(of: str = "") -> Defined:
 
 __all__ = [
     "LEAST",
+    "RESERVED",
     "TRUE",
     "Accepted",
     "Answer",
@@ -511,6 +520,7 @@ __all__ = [
     "logit",
     "maximum",
     "minimum",
+    "name_of_value",
     "parameter",
     "relu",
     "root",

@@ -13,9 +13,8 @@ from typing import Any
 
 from glyptic.prove import expressions as e
 from glyptic.prove.evaluation import COMPARISONS, OPERATIONS
-from glyptic.prove.expressions import ClaimError
+from glyptic.prove.expressions import RESERVED, ClaimError
 from glyptic.prove.languages import Automaton
-from glyptic.prove.subjects import check_new_name
 
 DEEPEST = 150  # evaluating, printing and writing take a few of Python's 1,000 frames a level
 
@@ -49,7 +48,7 @@ def _checked(node: e.Node) -> Iterator[e.Node]:
     if isinstance(node, e.Operation):
         _check_operation(node)
     if isinstance(node, e.Constant) and isinstance(node.number, str) and node.number not in e.Constant.DEPENDING:
-        raise ClaimError(f"{node.number!r} is not a constant; there are numbers, {', '.join(e.Constant.DEPENDING)}.")
+        raise ClaimError(f"{node.number!r} is not a constant; write a number, or 'B', '-B', 'least', '-least'.")
     yield from node.children()
 
 
@@ -67,7 +66,7 @@ def _check_kind(where: str, wanted: str, given: Any) -> None:
 
 def _check_operation(node: e.Operation) -> None:
     if node.name not in OPERATIONS:
-        raise ClaimError(f"no operation {node.name!r}; there are {', '.join(OPERATIONS)}.")
+        raise ClaimError(f"{node.name!r} is not an operation; there are {', '.join(OPERATIONS)}.")
     count, _ = OPERATIONS[node.name]
     if len(node.arguments) != count:
         raise ClaimError(f"{node.name} takes {count} operands, not {len(node.arguments)}.")
@@ -91,7 +90,9 @@ def _check_scope(node: e.Node, bound: tuple[str, ...], variables: tuple[str, ...
         for child in node.children():
             _check_scope(child, bound, variables, meant)
         return
-    check_new_name(node.name)
+    if not node.name.isidentifier() or node.name in RESERVED:
+        taken = ", ".join(RESERVED)
+        raise ClaimError(f"let {node.name!r}: choose a name that is one word of letters, none of {taken}.")
     if node.name in variables:
         raise ClaimError(f"let {node.name} = {node.value}: {node.name} is a variable already; choose another name.")
     if node.name in bound or meant.setdefault(node.name, str(node.value)) != str(node.value):

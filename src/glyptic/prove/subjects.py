@@ -11,11 +11,10 @@ import numpy as np
 from glyptic.exact import Transformer
 from glyptic.exact.transformer import parts
 from glyptic.numbers import AnyFormat
-from glyptic.prove.expressions import ClaimError, entry_name
+from glyptic.prove.expressions import ClaimError, entry_name, name_of_value
 
 Place = tuple[str, int]  # a coordinate at a position
 Entry = tuple[str, tuple[int, ...]]  # a place in a weight array: the part's name, as `exact.transformer.parts` says it
-RESERVED = ("B", "least", "if", "else", "let", "true", "false", "answer", "relu", "max", "min", "exp", "root")
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Values:
         object.__setattr__(self, "format", format)
 
     def __str__(self) -> str:
-        return ", ".join(self.names) + (f" in {self.format}" if self.format else "")
+        return ", ".join(map(name_of_value, self.names)) + (f" in {self.format}" if self.format else "")
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,11 @@ class Block:
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
         last = len(next(iter(self.transformers.values())).layers) if self.last is None else self.last
         where = f"layers {self.first} to {last - 1}" if self.first < last else "the output"
-        return f"values of {free} in {self.format}, entering {where} of {names}"
+        held = [f"{name}@{position} = {number}".replace("-", "−") for (name, position), number in self.fixed.items()]
+        held += [f"{name} from the position embedding" for name in self.from_positions]
+        stands = f" with {', '.join(held)}" if held else ""
+        many = f" at {self.positions} positions" if self.positions > 1 else ""
+        return f"values of {free} in {self.format}, entering {where} of {names}{many}{stands}"
 
     @property
     def format(self) -> AnyFormat:
@@ -104,12 +107,12 @@ def block(
     for item in wanted:
         places += [(item, i) for i in range(positions)] if isinstance(item, str) else [item]
     entries: list[Entry] = []
-    for item in weights:
-        if isinstance(item, str):
-            shape = _first_shape(named.values(), item)
-            entries += [(item, ())] if shape is None else [(item, index) for index in np.ndindex(shape)]
+    for array in weights:
+        if isinstance(array, str):
+            shape = _first_shape(named.values(), array)
+            entries += [(array, ())] if shape is None else [(array, index) for index in np.ndindex(shape)]
         else:
-            entries.append((item[0], tuple(item[1])))
+            entries.append((array[0], tuple(array[1])))
     return Block(named, positions=positions, free=tuple(places), free_weights=tuple(entries), **rest)
 
 
@@ -169,8 +172,6 @@ def check_subject(subject: Subject) -> None:
             raise ClaimError("a claim on values needs at least one variable: Values('x').")
         if len(set(subject.names)) < len(subject.names):
             raise ClaimError(f"a variable is named twice in {', '.join(subject.names)}.")
-        for name in subject.names:
-            check_new_name(name)
         return
     if not subject.transformers:
         raise ClaimError("there is no transformer in the claim; name one.")
@@ -188,12 +189,6 @@ def check_subject(subject: Subject) -> None:
             _check_layers(subject, transformer)
         for part, index in subject.free_weights:
             _check_entry(subject, part, index)
-
-
-def check_new_name(name: str) -> None:
-    """A name for a value must be one word, and mean nothing yet."""
-    if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
-        raise ClaimError(f"{name!r} cannot name a value; choose a word of letters that is not {', '.join(RESERVED)}.")
 
 
 def _check_lengths(subject: Inputs, transformers: list[Transformer]) -> None:

@@ -5,7 +5,6 @@ First the least sum of distances from 0, in ranks; then each value in turn as ne
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
@@ -16,7 +15,7 @@ from glyptic.prove.smt.questions import Question
 from glyptic.prove.smt.solvers import Limits, Reply, ask
 
 CodesFound = tuple[int, ...]
-SECONDS = 20.0  # at most, whatever else the caller allows: a small counterexample is as good as the smallest
+SECONDS = 20.0  # of processor time, at most, whatever else the caller allows: a small counterexample is as good as the smallest
 
 
 def codes_of(question: Question, reply: Reply) -> CodesFound:
@@ -33,8 +32,7 @@ def smallest_codes(
 ) -> tuple[CodesFound, bool]:
     """The smallest counterexample below one that was found, and whether it is certain that there is no smaller."""
     seconds = SECONDS if limits.seconds is None else min(SECONDS, limits.seconds)
-    deadline = time.perf_counter() + seconds
-    search = _Search(question, solver, deadline, limits.megabytes, list(question.failing))
+    search = _Search(question, solver, seconds, limits.megabytes, list(question.failing))
     variables = [bits.variable(name, question.width) for name in question.names]
     distances = [_distance(code, question.width + len(variables).bit_length()) for code in variables]
     best = search.lower(found, reduce(bits.add, distances), lambda codes: sum(map(abs, codes)))
@@ -47,22 +45,22 @@ def smallest_codes(
 
 @dataclass
 class _Search:
-    """A solver, what it must respect so far, and until when."""
+    """A solver, what it must respect so far, and the processor time that it has left."""
 
     question: Question
     solver: str
-    deadline: float
+    left: float
     megabytes: int | None
     fixed: list[Bits] = field(default_factory=list)
     certain: bool = True
 
     def another(self, condition: Bits) -> CodesFound | None:
         """A counterexample that meets one condition more; None if there is none, or if the time is over."""
-        left = self.deadline - time.perf_counter()
-        if left <= 0 or not self.certain:
+        if self.left <= 0 or not self.certain:
             self.certain = False
             return None
-        reply = ask(self.solver, bits.script([*self.fixed, condition]), Limits(left, self.megabytes))
+        reply = ask(self.solver, bits.script([*self.fixed, condition]), Limits(self.left, self.megabytes))
+        self.left -= reply.seconds
         self.certain = reply.status in ("sat", "unsat")
         return codes_of(self.question, reply) if reply.status == "sat" else None
 

@@ -1,6 +1,7 @@
 """The solvers: each reads an SMT-LIB script and says sat (with a model), unsat, or unknown (with the reason), within limits.
 
-Both come with the extra glyptic[prove]. Ctrl-C reaches a solver in the middle of its work.
+All three come with the extra glyptic[prove]. Ctrl-C reaches a solver in the middle of its work. Limits are of processor time,
+which a busy machine does not use up, and of memory; whatever else goes wrong in a solver is a reply too, and never an error.
 
 >>> ask("bitwuzla", "(declare-const x (_ BitVec 4)) (assert (= x (bvmul x x))) (assert (bvult (_ bv1 4) x))").status
 'unsat'
@@ -8,25 +9,42 @@ Both come with the extra glyptic[prove]. Ctrl-C reaches a solver in the middle o
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from glyptic.errors import GlypticError, MissingExtra
 
-SOLVERS = ("bitwuzla", "z3")
+SOLVERS = ("bitwuzla", "z3", "cvc5")
+AGREEING = 2  # how many must find no solution before the others need not be asked
+_POLL = 0.02  # how often z3's processor time is looked at, in seconds
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one question may cost; None is no limit. Memory is the whole process's for bitwuzla, its own for z3."""
+    """What one question may cost; None is no limit.
+
+    Seconds are of the solver's processor time. Memory is the whole process's for bitwuzla, its own for z3 and cvc5.
+    """
 
     seconds: float | None = 60.0
     megabytes: int | None = 4096
+
+    @property
+    def of_time(self) -> str:
+        return f"the limit of {self.seconds:g} s of processor time"
+
+    @property
+    def of_memory(self) -> str:
+        return "want of memory" if self.megabytes is None else f"the memory limit of {self.megabytes} MB"
 
 
 @dataclass(frozen=True)
@@ -35,7 +53,7 @@ class Reply:
 
     solver: str  # with its version
     status: Literal["sat", "unsat", "unknown", "missing"]
-    seconds: float = 0.0
+    seconds: float = 0.0  # of processor time
     model: dict[str, int] = field(default_factory=dict)  # unsigned
     reason: str = ""  # of an unknown
 
@@ -44,17 +62,46 @@ class Reply:
 
 
 def ask(solver: str, script: str, limits: Limits = Limits()) -> Reply:  # noqa: B008 (a frozen value)
-    """Put a script to one solver; a solver that is not installed replies `missing`."""
+    """Put a script to one solver; one that is not installed replies `missing`, one that breaks replies `unknown`."""
     if solver not in _ASK:
         raise GlypticError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
-    start = time.perf_counter()
+    clock = processor_clock()
+    start = clock()
     try:
-        name, status, model = _ASK[solver](script, limits)
+        reply = _ASK[solver](script, limits)
     except ImportError:
         return Reply(solver, "missing", reason=f"{solver} is not installed; install glyptic[prove]")
-    seconds = time.perf_counter() - start
-    reason = "" if status != "unknown" else _why(seconds, limits)
-    return Reply(name, status, seconds, model, reason)  # type: ignore[arg-type]
+    except MemoryError:
+        return Reply(solver, "unknown", clock() - start, reason=limits.of_memory)
+    except Exception as error:  # whatever the bindings raise
+        said = str(error) or type(error).__name__
+        reason = limits.of_memory if "out of memory" in said else _failed(said)
+        return Reply(solver, "unknown", clock() - start, reason=reason)
+    seconds = reply.seconds or clock() - start
+    return Reply(reply.solver, reply.status, seconds, reply.model, reply.reason)
+
+
+def opinions(
+    script: str,
+    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    solvers: Sequence[str] | None = None,
+    enough: int | None = None,
+) -> list[Reply]:
+    """The solvers' replies, in order, up to the first that finds a solution.
+
+    The next is asked until `enough` have found none: by default two, so the third only speaks where one of the others could not
+    say; solvers that are named are all asked.
+    """
+    replies: list[Reply] = []
+    if enough is None:
+        enough = AGREEING if solvers is None else len(solvers)
+    for solver in SOLVERS if solvers is None else solvers:
+        if sum(reply.status == "unsat" for reply in replies) == enough:
+            break
+        replies.append(ask(solver, script, limits))
+        if replies[-1].status == "sat":
+            break
+    return replies
 
 
 def require_any(solvers: tuple[str, ...]) -> None:
@@ -66,38 +113,29 @@ def require_any(solvers: tuple[str, ...]) -> None:
         except ImportError:
             missing.append(solver)
     if len(missing) == len(solvers):
-        raise MissingExtra(f"no solver is installed ({', '.join(missing)}); pip install 'glyptic[prove]' brings both.")
+        raise MissingExtra(f"no solver is installed ({', '.join(missing)}); pip install 'glyptic[prove]' brings them.")
 
 
-def _why(seconds: float, limits: Limits) -> str:
-    if limits.seconds is not None and seconds >= 0.9 * limits.seconds:
-        return f"the time limit of {limits.seconds:g} s"
-    return f"the memory limit of {limits.megabytes} MB" if limits.megabytes is not None else "the solver gave up"
+# Limits and interruption ----------------------------------------------------------------------------------------------------
 
 
-Answer = tuple[str, str, dict[str, int]]
+def processor_clock() -> Callable[[], float]:
+    """A clock of the calling thread's processor time, which may be read in any thread."""
+    if not hasattr(time, "pthread_getcpuclockid"):  # elsewhere the whole process's will do
+        return time.process_time
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+    return lambda: time.clock_gettime(clock)
 
 
-def _ask_bitwuzla(script: str, limits: Limits) -> Answer:
-    import bitwuzla
+def _over(limits: Limits) -> Callable[[], bool]:
+    """Whether the calling thread has since used up its time."""
+    clock = processor_clock()
+    start = clock()
+    return lambda: limits.seconds is not None and clock() - start >= limits.seconds
 
-    options = bitwuzla.Options()
-    options.set(bitwuzla.Option.PRODUCE_MODELS, True)
-    if limits.seconds is not None:
-        options.set(bitwuzla.Option.TIME_LIMIT_PER, max(1, int(1000 * limits.seconds)))
-    if limits.megabytes is not None:
-        options.set(bitwuzla.Option.MEMORY_LIMIT, limits.megabytes)
-    parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
-    parser.parse(script, True, False)
-    solver = parser.bitwuzla()
-    with _interruptible() as stopped:
-        solver.configure_terminator(stopped)
-        status = str(solver.check_sat())
-    model = {}
-    if status == "sat":
-        variables = [term for term in parser.get_declared_funs() if term.is_const()]
-        model = {term.symbol().strip("|"): int(solver.get_value(term).value(10)) for term in variables}
-    return f"bitwuzla {bitwuzla.version()}", status, model
+
+def _failed(said: str) -> str:
+    return f"a failure of the solver: {' '.join(said.split())[:200]}"
 
 
 @contextmanager
@@ -118,23 +156,94 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         raise KeyboardInterrupt
 
 
-def _ask_z3(script: str, limits: Limits) -> Answer:
+@contextmanager
+def _watched(over: Callable[[], bool], stop: Callable[[], None]) -> Iterator[list[bool]]:
+    """A second thread that stops a solver when its time is over, and says that it did."""
+    done, stopped = threading.Event(), list[bool]()
+
+    def watch() -> None:
+        while not done.wait(_POLL):
+            if over():
+                stopped.append(True)
+                stop()  # again and again: one that comes before the solver has begun is lost
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield stopped
+    finally:
+        done.set()
+        watcher.join()
+
+
+# The solvers -----------------------------------------------------------------------------------------------------------------
+
+
+def _ask_bitwuzla(script: str, limits: Limits) -> Reply:
+    import bitwuzla
+
+    options = bitwuzla.Options()
+    options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+    if limits.megabytes is not None:
+        options.set(bitwuzla.Option.MEMORY_LIMIT, limits.megabytes)
+    parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
+    parser.parse(script, True, False)
+    solver, over = parser.bitwuzla(), _over(limits)
+    with _interruptible() as pressed:
+        solver.configure_terminator(lambda: pressed() or over())
+        status = str(solver.check_sat())
+    name = f"bitwuzla {bitwuzla.version()}"
+    if status == "sat":
+        variables = [term for term in parser.get_declared_funs() if term.is_const() and term.sort().is_bv()]
+        values = {term.symbol().strip("|"): int(solver.get_value(term).value(10)) for term in variables}
+        return Reply(name, "sat", model=values)
+    if status == "unsat":
+        return Reply(name, "unsat")
+    return Reply(name, "unknown", reason=limits.of_time if over() else limits.of_memory)
+
+
+def _ask_z3(script: str, limits: Limits) -> Reply:
     import z3
 
-    solver = z3.SolverFor("QF_BV")
+    context = z3.Context()  # its own, so that stopping it stops nothing else
+    solver = z3.SolverFor("QF_BV", ctx=context)
     solver.from_string(script)
-    if limits.seconds is not None:
-        solver.set("timeout", max(1, int(1000 * limits.seconds)))
     if limits.megabytes is not None:
         solver.set("max_memory", limits.megabytes)
-    status = str(solver.check())
-    if status == "unknown" and "interrupted" in solver.reason_unknown():
-        raise KeyboardInterrupt
-    model = {}
-    if status == "sat":
+    with _watched(_over(limits), context.interrupt) as stopped:
+        status = solver.check()
+    name = f"z3 {z3.get_version_string()}"
+    if status == z3.sat:
         found = solver.model()
-        model = {str(name): found[name].as_long() for name in found.decls() if name.arity() == 0 and z3.is_bv(name())}
-    return f"z3 {z3.get_version_string()}", status, model
+        constants = [declared() for declared in found.decls() if declared.arity() == 0]
+        values = {str(x): found.eval(x, model_completion=True) for x in constants if z3.is_bv(x)}
+        return Reply(name, "sat", model={x: value.as_long() for x, value in values.items() if z3.is_bv_value(value)})
+    if status == z3.unsat:
+        return Reply(name, "unsat")
+    if not stopped and "interrupted" in solver.reason_unknown():
+        raise KeyboardInterrupt
+    said = solver.reason_unknown()
+    other = limits.of_memory if "memory" in said or "canceled" in said else _failed(said)
+    return Reply(name, "unknown", reason=limits.of_time if stopped else other)
 
 
-_ASK: dict[str, Callable[[str, Limits], Answer]] = {"bitwuzla": _ask_bitwuzla, "z3": _ask_z3}
+def _ask_cvc5(script: str, limits: Limits) -> Reply:
+    """cvc5 cannot be stopped in the middle, so it works in a process of its own, which can."""
+    import cvc5
+
+    name, alone = f"cvc5 {cvc5.__version__}", [sys.executable, "-I", str(Path(__file__).with_name("cvc5_apart.py"))]
+    question = json.dumps({"script": script, "seconds": limits.seconds, "megabytes": limits.megabytes})
+    run = subprocess.run(alone, input=question.encode(), capture_output=True, start_new_session=True, check=False)
+    if run.returncode == 0:
+        said = json.loads(run.stdout)
+        if said["status"] == "unknown":
+            said["reason"] = limits.of_memory if "memory" in said["reason"] else _failed(said["reason"])
+        return Reply(name, **said)
+    if run.returncode in (-signal.SIGPROF, -signal.SIGXCPU):
+        return Reply(name, "unknown", limits.seconds or 0.0, reason=limits.of_time)
+    errors = run.stderr.decode(errors="replace").strip() or f"it ended with status {run.returncode}"
+    of_memory = any(sign in errors.lower() for sign in ("alloc", "memory"))
+    return Reply(name, "unknown", reason=limits.of_memory if of_memory else _failed(errors.splitlines()[-1]))
+
+
+_ASK: dict[str, Callable[[str, Limits], Reply]] = {"bitwuzla": _ask_bitwuzla, "z3": _ask_z3, "cvc5": _ask_cvc5}
