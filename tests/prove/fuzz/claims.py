@@ -27,7 +27,7 @@ TABLED = [
 # Wide ones, where exp is only enclosed.
 ENCLOSED = ["fixed:10", "fixed:10/even", "ieee:5,9", "ieee:5,9,normal", "fp16", "fp16/zero", "q:6,10", "q:6,10/even"]
 FORMATS = TABLED + ENCLOSED
-EXISTENCE = 0.0  # the share of claims that something exists
+EXISTENCE = 0.12  # the share of claims that something exists
 MOST_ELEMENTS = 2000  # of a claim that is walked through whole
 
 

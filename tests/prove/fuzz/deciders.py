@@ -16,6 +16,7 @@ import numpy as np
 from glyptic.numbers.hosts import refusal
 from glyptic.prove import smt
 from glyptic.prove.answers import Refuted, Unknown, Verdict
+from glyptic.prove.checking import answer_to, one_condition
 from glyptic.prove.checking import check as decide
 from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import judge, setting_of_codes
@@ -68,7 +69,8 @@ def _decided(claim: Claim, way: str, seconds: float) -> Verdict | None:
     if way == "smt":
         return decide(claim, method="smt", seconds=seconds)
     if way == "z3":
-        return smt.check(claim, format, seconds=seconds, solvers=["z3"])
+        asked = claim if claim.quantifier == "all" else one_condition(claim)
+        return answer_to(claim, smt.check(asked, format, seconds=seconds, solvers=["z3"]))
     if way == "fast" and any(refusal(format, fused) is not None for fused in _fused(claim)):
         return None
     return decide(claim, method="enumerate", engine=way, workers=1, count_all=True, progress=False)  # type: ignore[arg-type]
@@ -154,7 +156,8 @@ def _differing_points(claim: Claim, ours: standalone.Claim, size: int) -> Iterat
         satisfying, failing = judge(claim, setting_of_codes(claim, codes, engine))  # type: ignore[arg-type]
         for element, meets, fails in zip(elements, satisfying, failing, strict=True):
             our_meets, true = standalone.judge(ours, element)
-            if (bool(meets), bool(fails)) != (our_meets, our_meets and true is not True):
+            found = our_meets and (true is True) == (claim.quantifier == "some")
+            if (bool(meets), bool(fails)) != (our_meets, found):
                 yield f"engine {engine} at {element}: meets {meets}, fails {fails}; check.py: {our_meets}, {true}"
                 return
 

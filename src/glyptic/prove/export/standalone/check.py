@@ -1537,7 +1537,9 @@ def check_observed(
     need(isinstance(observed, dict), "what was observed is not given by name.")
     at = meet(claim, element, predicate)
     known: dict[str, Any] = {}
-    for node, here in in_scope(claim.ensures, at):
+    for node, here in (*in_scope(claim.requires, at), *in_scope(claim.ensures, at)):
+        if node["node"] in ("Let", "LetValue"):
+            known[node["name"]] = value(node["value"], here)
         if said(node) in observed:
             sort = NODES[node["node"]][0]
             known[said(node)] = {"value": value, "word": word, "condition": truth}[sort](node, here)
