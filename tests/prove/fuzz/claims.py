@@ -29,6 +29,7 @@ ENCLOSED = ["fixed:10", "fixed:10/even", "ieee:5,9", "ieee:5,9,normal", "fp16", 
 FORMATS = TABLED + ENCLOSED
 EXISTENCE = 0.12  # the share of claims that something exists
 MOST_ELEMENTS = 2000  # of a claim that is walked through whole
+MOST_RUNS = 400  # of a block with two free values
 
 
 def random_claim(kind: str, format: str, number: int) -> Claim:
@@ -230,7 +231,7 @@ def _on_block(rng: random.Random, format: str) -> Claim:
     places = [(name, i) for name in some.coordinates for i in range(positions)]
     rng.shuffle(places)
     size = parse_format(format).size
-    free = places[: rng.randint(1, 2 if size**2 <= MOST_ELEMENTS else 1)]
+    free = places[: rng.randint(1, 2 if size**2 <= MOST_RUNS else 1)]
     fixed = {place: _held(rng, format) for place in places if place not in free and rng.random() < 0.4}
     from_positions = tuple(name for name in some.coordinates if rng.random() < 0.2)
     subject = Block(transformers, first, last, positions, tuple(free), fixed, from_positions)
