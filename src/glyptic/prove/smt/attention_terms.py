@@ -28,6 +28,9 @@ class Terms(RoundedTerms):
         super().__init__(format, products)
         self.enclosed: list[tuple[Number, Number]] = []  # (x, [exp x]) where exp is only enclosed
 
+    def record(self, of: str, stage: str, names: tuple[str, ...], values: Any) -> None:
+        """What a transformer's residual is at a stage; only terms for readers remember it."""
+
     # exp -------------------------------------------------------------------------------------------------------------------
 
     def scalar_exp(self, a: Scalar) -> Scalar:

@@ -47,11 +47,14 @@ class Question:
         return [*self.domain, self.given, bits.opposite(self.good)]
 
 
-def pose(claim: Claim, format: Format) -> Question:
-    """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says."""
+def pose(claim: Claim, format: Format, over: Terms | None = None) -> Question:
+    """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says.
+
+    `over` gives terms to build it from; an exported file is built from its own.
+    """
     subject, names = claim.subject, tuple(f"v{k}" for k in range(len(free_names(claim))))
     assert not isinstance(subject, Inputs)
-    terms = PlainTerms(format) if isinstance(subject, Values) else Terms(format, _products(subject))
+    terms = over or (PlainTerms(format) if isinstance(subject, Values) else Terms(format, products_of(subject)))
     free = {name: terms.free(variable) for name, variable in zip(free_names(claim), names, strict=True)}
     if isinstance(subject, Values):
         setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
@@ -129,7 +132,7 @@ def _array(scalar: Scalar) -> np.ndarray:
 # Blocks --------------------------------------------------------------------------------------------------------------------
 
 
-def _products(subject: Block) -> Any:
+def products_of(subject: Block) -> Any:
     kinds = {t.options.products for t in subject.transformers.values()}
     if len(kinds) > 1:
         raise Inexpressible("one transformer rounds its products and the other fuses them.")
@@ -171,7 +174,9 @@ def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: M
         met.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
 
     before = entering(subject, name, terms, free)
-    after, _ = forward(part_of(subject, whole), before, State(), lambda *_: None, complain)
+    coordinates = whole.transformer.coordinates
+    record = lambda stage, x: terms.record(name, stage, coordinates, x) if len(x) == len(coordinates) else None  # noqa: E731
+    after, _ = forward(part_of(subject, whole), before, State(), record, complain)
     failed = reduce(bits.either, met, FALSE)
     if not claim.reads_output:
         return _BlockRun(before, after, failed, [], {})
