@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -17,6 +19,7 @@ from joblib import Parallel, cpu_count, delayed, parallel_config
 
 from glyptic.errors import GlypticError, InputError, MissingExtra
 
+_SECONDS_AN_ORPHAN_MAY_LIVE = 0.5
 BACKENDS = ("loky", "ray", "dask", "sequential")
 
 
@@ -110,11 +113,28 @@ def _lost(backend: str) -> tuple[type[BaseException], ...]:
 @contextmanager
 def _set_up(name: str, workers: int) -> Iterator[None]:
     if name == "loky":
-        with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+        mortal: dict[str, Any] = {"initializer": _end_with, "initargs": (os.getpid(),)}
+        with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1, **mortal):
             yield
     else:
         with (_ray if name == "ray" else _dask)(workers), parallel_config(backend=name, n_jobs=workers):
             yield
+
+
+def _end_with(parent: int) -> None:
+    """In a worker: end soon after the process that it works for, however that one ended.
+
+    A parent that is killed tells nobody, and workers would go on with what they have, then wait for minutes; but whoever loses
+    their parent gets another. (PR_SET_PDEATHSIG would not do: it fires when the *thread* that began the worker ends.)
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_SECONDS_AN_ORPHAN_MAY_LIVE)
+        os._exit(1)
+
+    if os.name == "posix":
+        threading.Thread(target=watch, daemon=True, name="end with parent").start()
 
 
 @contextmanager

@@ -1,7 +1,23 @@
 """What people see of a transformer."""
 
-from glyptic.exact import Sizes, random_transformer, show_trace
-from glyptic.numbers import Exact, Fixed, parse_format
+import pytest
+from tests.numbers.families import small_formats
+
+from glyptic.exact import Sizes, random_transformer, show_number, show_trace
+from glyptic.numbers import Exact, Fixed, Q, number, parse_format
+
+
+@pytest.mark.parametrize("format", small_formats(), ids=str)
+def test_what_is_shown_of_a_number_is_read_as_that_number(format) -> None:
+    """In two's complement too, where −∞ once stood for two values."""
+    shown = [show_number(value, format) for value in format.values()]
+    assert len(set(shown)) == format.size
+    assert [number(text, format) for text in shown] == list(format.values())
+
+
+def test_infinity_is_the_largest_value_and_its_opposite_where_that_is_the_smallest() -> None:
+    assert [show_number(x, Q(2, 0)) for x in (Q(2, 0).max, -Q(2, 0).max, Q(2, 0).min)] == ["∞", "-3", "-4"]
+    assert [show_number(x, Fixed(1)) for x in (Fixed(1).max, Fixed(1).min)] == ["∞", "-∞"]
 
 
 def test_describe() -> None:

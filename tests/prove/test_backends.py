@@ -62,6 +62,41 @@ def test_a_worker_killed_half_way_loses_nothing_and_nothing_counts_twice(backend
     assert (result["answer"], result["inputs"]) == ("Proved", 2**15 - 2)
 
 
+ORPHANS = """
+import os, sys, time
+from glyptic.parallel import stream
+
+def work(n):
+    print(os.getpid(), flush=True)
+    time.sleep(0.1 if n < 2 else 600)
+
+list(stream(work, [(n,) for n in range(4)], "loky", 2))
+"""
+
+
+def alive(pid):
+    """Whether a process runs; one that has ended and is not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_end_soon_after_their_parent_is_killed():
+    """With kill -9, which tells nobody; at work or idle."""
+    process = subprocess.Popen([sys.executable, "-c", ORPHANS], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    workers = {int(process.stdout.readline()) for _ in range(4)}
+    assert len(workers) == 2
+    assert all(map(alive, workers))
+    process.kill()
+    process.wait()
+    until = time.monotonic() + 60
+    while any(map(alive, workers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
 CLUSTERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("ray", "dask")]
 
 

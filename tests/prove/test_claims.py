@@ -2,13 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 from tests.prove.examples import broken, doubled, identity, last_token
 
 from glyptic import prove
 from glyptic.errors import FormatError
 from glyptic.exact.random import random_transformer
-from glyptic.numbers import Fixed
+from glyptic.numbers import Exact, Fixed
 from glyptic.prove import (
     LEAST,
     B,
@@ -31,6 +32,8 @@ from glyptic.prove import (
     tomita,
     variables,
 )
+from glyptic.prove.evaluation import constant_in
+from glyptic.prove.expressions import Constant, Operation
 from glyptic.prove.portable import claim_from_json, claim_to_json, digest
 
 x, y = variables("x y")
@@ -117,6 +120,55 @@ def test_a_claim_on_what_does_not_exist_is_one_sentence(make, sentence):
 def test_a_constant_that_the_format_does_not_have_is_refused():
     with pytest.raises(FormatError, match=r"a constant of the claim.*1/16 is not a value of fixed:3"):
         prove.check(Claim(Values("x"), x * 0.0625 == 0), Fixed(3))
+
+
+def test_a_constant_is_a_number_or_one_of_four_names():
+    """The word "1000" was read as the least value."""
+    for wrong in ("1000", "--B", "", "leastB", "b"):
+        with pytest.raises(ClaimError, match="is not a constant; write a number, or 'B', '-B', 'least', '-least'"):
+            prove.check(Claim(Values("x"), x >= Constant(wrong), requires=x > 0), Fixed(2))
+        with pytest.raises(ClaimError, match="is not a constant"):
+            prove.check(Claim(block(doubled(Fixed(2)), free=["x"], fixed={("y", 0): wrong}), after("y") == 0))
+    with pytest.raises(ClaimError, match="exact has no least"):
+        constant_in("-least", Exact())
+
+
+def test_an_operation_is_one_of_those_there_are():
+    """A name that an arithmetic has for something else is not called."""
+    for name in ("values", "__init__", "codes"):
+        with pytest.raises(ClaimError, match="is not an operation; there are add, subtract"):
+            prove.check(Claim(Values("x"), Operation(name, (x,)) == 0), Fixed(2))
+
+
+def test_a_block_says_all_that_enters_it():
+    T = doubled(Fixed(2))
+    plain = block(T, free=["x"])
+    assert str(plain) == "values of x@0 in fixed:2, entering layers 0 to 0 of T"
+    others = [
+        block(T, free=[("x", 0)], positions=2),
+        block(T, free=["x"], fixed={("y", 0): -1}),
+        block(T, free=["x"], fixed={("y", 0): "-B"}),
+        block(T, free=["x"], from_positions=("y",)),
+    ]
+    assert len({str(each) for each in (plain, *others)}) == 5
+    whole = block(T, free=[("x", 1)], positions=2, fixed={("x", 0): "-B"}, from_positions=("y",))
+    assert str(whole).endswith("of T at 2 positions with x@0 = −B, y from the position embedding")
+
+
+@pytest.mark.parametrize("said", [None, 1, "yes", [], np.int64(1)], ids=repr)
+def test_a_predicate_says_true_or_false(said):
+    """None, what a function without a return gives, was taken for False, and the claim Proved."""
+
+    def forgetful(text):
+        return said
+
+    T = identity(Fixed(3))
+    claim = Claim(inputs(T, max_length=3), answer() != "TIE", requires=~holds(forgetful, "forgetful"))
+    with pytest.raises(ClaimError, match="the predicate forgetful answers .* to '0'; it must say True or False") as caught:
+        prove.check(claim, progress=False, workers=1)
+    assert "\n" not in str(caught.value)
+    either = Claim(inputs(T, max_length=2), holds(lambda text: np.bool_(True)))
+    assert prove.check(either, progress=False, workers=1)
 
 
 def all_kinds_of_claims():

@@ -287,7 +287,7 @@ def test_constructed_weights_vanish() -> None:
 def test_exp_of_every_value(format: Format) -> None:
     terms, reference = Terms(format), Reference(format)
     image = terms.scalar_exp(terms.free("x"))
-    assert not terms.enclosed
+    assert not terms.exps
     codes = list(range(format.min_code, format.max_code + 1))
     (got,) = bits.compute([image.code], {"x": objects(codes)})
     for code, result in zip(codes, got, strict=True):
@@ -309,8 +309,8 @@ def test_an_enclosed_exp_admits_the_true_one(name: str) -> None:
         format.max_code // 3,
     ]
     for _ in range(2):
-        terms.scalar_exp(terms.free(f"x{len(terms.enclosed)}"))
-    assert len(terms.enclosed) == 2
+        terms.scalar_exp(terms.free(f"x{len(terms.exps)}"))
+    assert len(terms.exps) == 2
     for x in points:
         for y in points:
             images = [format.code(reference.scalar_exp(format.value(code))) for code in (x, y)]

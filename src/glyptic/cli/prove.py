@@ -41,6 +41,10 @@ class Prove:
     """Check this certificate again."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
+    theorem: str = ""
+    """With --library: only the theorem of this name, such as zero.at."""
+    terms: Literal["simplified", "plain"] = "simplified"
+    """With --library or --recheck: plain puts every block to the solvers as it is, without Glyptic's own simplification."""
     max_length: int | None = None
     """The longest inputs; by default what the transformer reads."""
     min_length: int = 1
@@ -87,16 +91,17 @@ class Prove:
 
     def _library(self) -> int:
         from glyptic.prove.grids import format_grid
-        from glyptic.prove.library.proving import SCOPES, main_table
+        from glyptic.prove.library.proving import SCOPES, main_table, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
-        return main_table(scopes, workers=self.workers, **self._limits())
+        names = [theorem(self.theorem).name] if self.theorem else None
+        return main_table(scopes, names, workers=self.workers, terms=self.terms, **self._limits())
 
     def _recheck(self) -> int:
         from glyptic.prove.certificates import recheck
 
         assert self.recheck is not None
-        result = recheck(self.recheck, backend=self.backend, workers=self.workers, **self._limits())
+        result = recheck(self.recheck, backend=self.backend, workers=self.workers, terms=self.terms, **self._limits())
         print(result)
         for assumption in result.assumptions:
             print(f"  assuming that {assumption}")

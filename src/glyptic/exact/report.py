@@ -15,16 +15,20 @@ from glyptic.numbers.hosts import refusal
 
 
 def show_number(x: Fraction, format: AnyFormat) -> str:
-    """A value as a fraction; the largest is ∞, as in the notes.
+    """A value as a fraction; the largest is ∞, as in the notes. `numbers.number` reads it back, as the same value.
 
-    >>> from glyptic.numbers import Fixed
+    In two's complement the smallest value is not −B, so that no −∞ could be read as both: it is written as the number.
+
+    >>> from glyptic.numbers import Fixed, Q
     >>> [show_number(Fraction(n, 4), Fixed(2)) for n in (15, -15, 6, -8, 0)]
     ['∞', '-∞', '3/2', '-2', '0']
+    >>> [show_number(Fraction(n), Q(2, 0)) for n in (3, -3, -4)]
+    ['∞', '-3', '-4']
     """
     if not isinstance(format, Exact):
         if x == format.max:
             return "∞"
-        if x <= -format.max:
+        if x == -format.max and not format.twos_complement:
             return "-∞"
     return str(x)
 

@@ -17,6 +17,7 @@ from glyptic.prove.enumeration.units import count_values
 from glyptic.prove.expressions import ClaimError
 
 Method = Literal["auto", "enumerate", "smt"]
+Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
 ENUMERATED = 1 << 24  # combinations of values that `auto` still enumerates
 
 
@@ -33,12 +34,14 @@ def check(
     journal: str | Path | None = None,
     count_all: bool = False,
     progress: bool = True,
+    terms: Rules = "simplified",
 ) -> Verdict:
     """Decide a claim, in its own format or another.
 
     `auto` enumerates inputs, and values up to 2^24 combinations; beyond that values go to the solvers. An enumeration interrupted
     with a `journal` goes on from there when it is started again. `seconds` bounds an enumeration, or each question to a solver;
-    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is.
+    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts a
+    block to the solvers as it is, without the rules by which terms are simplified.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -54,6 +57,8 @@ def check(
       240 of 961 fail
     """
     claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
+    if terms not in ("simplified", "plain"):
+        raise InputError(f"terms {terms!r} is not one of simplified, plain.")
     if method not in ("auto", "enumerate", "smt"):
         raise InputError(f"method {method!r} is not one of auto, enumerate, smt.")
     if method == "smt" or (method == "auto" and _too_many(claim)):
@@ -62,7 +67,9 @@ def check(
         assert claim.subject.format is not None
         limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
         stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
-        return smt.check(claim, claim.subject.format, **stated)
+        return smt.check(claim, claim.subject.format, terms=terms, **stated)
+    if terms != "simplified" and method == "enumerate":
+        raise InputError("terms='plain' is about solvers' terms; an enumeration has none.")
     if megabytes is not None and method == "enumerate":
         raise InputError("megabytes bounds solvers; an enumeration needs a few megabytes a worker whatever its length.")
     path = None if journal is None else Path(journal)

@@ -110,6 +110,7 @@ def value(node: e.Value, setting: Setting) -> Partial:
     raise AssertionError(f"not a value: {node}")
 
 
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "exp", "relu", "root")  # what may be asked of an arithmetic
 _OUTSIDE = {
     "divide": ("=", 1),
     "root": ("<", 0),
@@ -123,6 +124,8 @@ def _operated(name: str, operands: list[Partial], setting: Setting) -> Partial:
         outside = setting.compare(how, numbers[-1], constant(0, setting.arithmetic))
         numbers[-1] = setting.replaced(numbers[-1], outside, stand_in)
         missing.append(outside)
+    if name not in ARITHMETIC:  # a claim that was read from a file does not choose the attribute
+        raise e.ClaimError(f"{name!r} is not an operation; there are {', '.join(ARITHMETIC)}.")
     return Partial(getattr(setting.arithmetic, name)(*numbers), setting.either(missing))
 
 
@@ -134,10 +137,14 @@ def constant(number: Any, arithmetic: Arithmetic) -> Array:
 
 def constant_in(number: Any, format: AnyFormat) -> Any:
     """B and least as numbers of the format; others as they are."""
-    if isinstance(number, str) and not isinstance(format, Exact):
-        size = format.max if number.endswith("B") else format.least
-        return -size if number.startswith("-") else size
-    return number
+    if not isinstance(number, str):
+        return number
+    if number not in ("B", "-B", "least", "-least"):
+        raise e.ClaimError(f"{number!r} is not a constant; write a number, or 'B', '-B', 'least', '-least'.")
+    if isinstance(format, Exact):
+        raise e.ClaimError(f"{format} has no {number.removeprefix('-')}; choose a finite format, such as fixed:8.")
+    size = format.max if number.endswith("B") else format.least
+    return -size if number.startswith("-") else size
 
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

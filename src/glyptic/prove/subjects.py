@@ -50,7 +50,11 @@ class Block:
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
         last = len(next(iter(self.transformers.values())).layers) if self.last is None else self.last
         where = f"layers {self.first} to {last - 1}" if self.first < last else "the output"
-        return f"values of {free} in {self.format}, entering {where} of {names}"
+        held = [f"{name}@{position} = {number}".replace("-", "−") for (name, position), number in self.fixed.items()]
+        held += [f"{name} from the position embedding" for name in self.from_positions]
+        stands = f" with {', '.join(held)}" if held else ""
+        many = f" at {self.positions} positions" if self.positions > 1 else ""
+        return f"values of {free} in {self.format}, entering {where} of {names}{many}{stands}"
 
     @property
     def format(self) -> AnyFormat:

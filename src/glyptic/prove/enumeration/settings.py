@@ -84,9 +84,17 @@ def setting_of_visit(walk: Walk, visit: Visit) -> Batch:
             return _same_chains(walk, visit, node)
         if isinstance(node, e.Defined):
             return ~visit.branches[node.of].failed if node.attention else visit.chains[node.of][-1] != UNDEFINED
-        return np.array([bool(node.predicate(text)) for text in texts(visit.tokens, vocabulary)], bool)
+        return np.array([_answer(node, text) for text in texts(visit.tokens, vocabulary)], bool)
 
     return Batch(some.arithmetic, visit.tokens.shape[1], read, word, decided)
+
+
+def _answer(node: e.Holds, text: Any) -> bool:
+    """What a predicate says of an input; None, for which a return is often forgotten, is no answer."""
+    said = node.predicate(text)
+    if not isinstance(said, bool | np.bool_):
+        raise e.ClaimError(f"the predicate {node.name} answers {said!r:.80} to {text!r:.80}; it must say True or False.")
+    return bool(said)
 
 
 def _same_chains(walk: Walk, visit: Visit, node: e.SameChains) -> np.ndarray:

@@ -7,12 +7,12 @@ from typing import Literal
 
 from glyptic import __version__
 from glyptic.numbers import Exact, Format
-from glyptic.prove.claims import Claim, Inputs, Values
+from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.settings import free_names
 from glyptic.prove.export.named_terms import NamedTerms
 from glyptic.prove.export.smtlib import Assertion, comment, write
 from glyptic.prove.smt import bits
-from glyptic.prove.smt.questions import Question, pose, products_of
+from glyptic.prove.smt.questions import Question, pose
 
 Asks = Literal["counterexample", "example"]
 
@@ -30,6 +30,7 @@ def script(claim: Claim, asks: Asks, expected: Literal["sat", "unsat"]) -> Scrip
     """The file that asks for a counterexample of a claim, or for an example that meets its precondition.
 
     >>> from glyptic.numbers import Fixed
+    >>> from glyptic.prove.claims import Values
     >>> from glyptic.prove.expressions import B, variables
     >>> x, = variables("x")
     >>> made = script(Claim(Values("x", Fixed(2)), x + B + B - B == 0), "counterexample", "unsat")
@@ -44,9 +45,8 @@ def script(claim: Claim, asks: Asks, expected: Literal["sat", "unsat"]) -> Scrip
     """
     format = claim.subject.format
     assert isinstance(format, Format) and not isinstance(claim.subject, Inputs | Exact)
-    products = "rounded" if isinstance(claim.subject, Values) else products_of(claim.subject)
-    terms = NamedTerms(format, products)
-    question = pose(claim, format, terms)
+    question = pose(claim, format, "plain", NamedTerms)
+    terms: NamedTerms = question.setting.arithmetic
     assertions = _assertions(question, terms, asks)
     names = list(zip(question.names, free_names(claim), strict=True))
     variables = [(bits.variable(code, question.width), f"the code of {name}") for code, name in names]

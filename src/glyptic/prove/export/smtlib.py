@@ -123,6 +123,6 @@ class _Steps:
             if id(node) in asserted and id(node) not in labels:
                 continue
             name = f"t{len(self.names.of) + 1}"
-            said = f" ; {', '.join(labels[id(node)])}" if id(node) in labels else ""
+            said = f" ; {' '.join(', '.join(labels[id(node)]).split())}" if id(node) in labels else ""  # in one line
             self.lines.append(f"(define-fun {name} () {sort(node)} {self.names.written(node)}){said}")
             self.names.of[id(node)] = name

@@ -8,7 +8,7 @@ from typing import Any
 from glyptic.numbers import Attention, Format, Products
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.bits import Bits, constant
-from glyptic.prove.smt.steps import Staircase, exp_staircase
+from glyptic.prove.smt.steps import Staircase, exp_code, exp_staircase
 from glyptic.prove.smt.terms import Number, RoundedTerms, Scalar
 
 
@@ -26,7 +26,8 @@ class Terms(RoundedTerms):
 
     def __init__(self, format: Format, products: Products = "rounded") -> None:
         super().__init__(format, products)
-        self.enclosed: list[tuple[Number, Number]] = []  # (x, [exp x]) where exp is only enclosed
+        self.exps: list[tuple[Bits, Bits]] = []  # (code of x, code of [exp x]) where exp is only enclosed, one for each x
+        self._stairs: set[tuple[int, Staircase]] = set()  # which exps are known to keep to which stairs
 
     def record(self, of: str, stage: str, names: tuple[str, ...], values: Any) -> None:
         """What a transformer's residual is at a stage; only terms for readers remember it."""
@@ -48,15 +49,34 @@ class Terms(RoundedTerms):
         return self._enclose(a, stairs)
 
     def _enclose(self, a: Number, stairs: Staircase) -> Number:
-        """A new value within the staircase, and in order with the other exps."""
-        image = self.fresh(f"exp.{len(self.enclosed)}", stairs.lows[0], stairs.highs[-1])
-        low, high = (_climb(a.code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
-        self.domain += [bits.opposite(bits.less(image.code, low)), bits.opposite(bits.less(high, image.code))]
-        for x, y in self.enclosed:
-            for p, q, exp_p, exp_q in ((x, a, y, image), (a, x, image, y)):  # p ≤ q ⇒ exp p ≤ exp q
-                in_order = bits.opposite(bits.less(exp_q.code, exp_p.code))
-                self.domain.append(bits.either(bits.less(q.code, p.code), in_order))
-        self.enclosed.append((a, image))
+        """A new value within the staircase, which holds where the code of a lies on it.
+
+        a may be known to lie there in one case only, and what is put into the domain is asserted in all of them: so the stairs
+        are guarded by the code itself, and what remains is true of every code. The range is known of the result, not asserted.
+        """
+        image = self._image(a.code)
+        if (id(a.code), stairs) not in self._stairs:
+            self._stairs.add((id(a.code), stairs))
+            low, high = (_climb(a.code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
+            between = bits.both(bits.opposite(bits.less(image, low)), bits.opposite(bits.less(high, image)))
+            elsewhere = bits.either(
+                bits.less(a.code, constant(stairs.starts[0], a.code.width)),
+                bits.less(constant(stairs.end, a.code.width), a.code),
+            )
+            self.domain.append(bits.either(elsewhere, between))
+        return Number(image, stairs.lows[0], stairs.highs[-1])
+
+    def _image(self, code: Bits) -> Bits:
+        """The code of [exp x] for the x of a code: one variable whatever the case, in order with those of all others."""
+        for known, image in self.exps:
+            if known is code:
+                return image
+        ends = [exp_code(end, self.format) for end in (self.format.min_code, self.format.max_code)]
+        image = self.fresh(f"exp.{len(self.exps)}", *ends).code
+        for x, y in self.exps:
+            for p, q, exp_p, exp_q in ((x, code, y, image), (code, x, image, y)):  # p ≤ q ⇒ exp p ≤ exp q
+                self.domain.append(bits.either(bits.less(q, p), bits.opposite(bits.less(exp_q, exp_p))))
+        self.exps.append((code, image))
         return image
 
     # Attention ---------------------------------------------------------------------------------------------------------------

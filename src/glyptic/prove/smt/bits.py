@@ -13,7 +13,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -283,8 +283,8 @@ def _capped(shift: Any, width: int) -> Any:
     return np.minimum(shift, width) if isinstance(shift, np.ndarray) else min(shift, width)
 
 
-def in_order(roots: Iterable[Bits]) -> list[Bits]:
-    """Every node below the roots, arguments first."""
+def in_order(roots: Iterable[Bits], known: Container[int] = ()) -> list[Bits]:
+    """Every node below the roots, arguments first, but those that are known (by id) and what is below them."""
     seen: set[int] = set()
     out: list[Bits] = []
     stack = [(root, False) for root in roots]
@@ -292,17 +292,20 @@ def in_order(roots: Iterable[Bits]) -> list[Bits]:
         node, ready = stack.pop()
         if ready:
             out.append(node)
-        elif id(node) not in seen:
+        elif id(node) not in seen and id(node) not in known:
             seen.add(id(node))
             stack.append((node, True))
             stack.extend((argument, False) for argument in node.arguments)
     return out
 
 
-def compute(roots: Sequence[Bits], inputs: Mapping[str, Any]) -> list[Any]:
-    """The roots' values (unsigned) for integers, or object arrays of integers, in the variables' places."""
-    values: dict[int, Any] = {}
-    for node in in_order(roots):
+def compute(roots: Sequence[Bits], inputs: Mapping[str, Any], values: dict[int, Any] | None = None) -> list[Any]:
+    """The roots' values (unsigned) for integers, or arrays of them, in the variables' places.
+
+    Arrays are of objects, or of int64 where no node has more than 62 bits. `values` keeps what was computed, for further roots.
+    """
+    values = {} if values is None else values
+    for node in in_order(roots, values):
         if node.operation == "constant":
             values[id(node)] = node.detail
         elif node.operation == "variable":

@@ -1,8 +1,9 @@
-"""Deciding a claim on free values by solvers: bitwuzla first, z3 as the second opinion, cvc5 where one of them cannot say.
+"""Deciding a claim on free values by solvers: bitwuzla, z3 as the second opinion, cvc5 where one of them cannot say.
 
-A proof counts when two find no counterexample; if only one could say, the answer says so. And some values must be known to meet
-the precondition: one example is enough, run in exact fractions. A counterexample is brought to the smallest there is by further
-questions, run again in fractions, and only then reported.
+A proof counts when two find no counterexample; if only one could say, or if the terms had become `false` before any was asked,
+the answer says so. The terms themselves are tried against runs of the engines first (`agreement`). And some values must be known
+to meet the precondition: one example is enough, run in exact fractions. A counterexample is brought to the smallest there is by
+further questions, run again in fractions, and only then reported.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from glyptic.prove.assumptions import of_meaning, of_solvers
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.minimise import fails, refutation, satisfies
 from glyptic.prove.smt import bits
+from glyptic.prove.smt.agreement import disagreement
 from glyptic.prove.smt.bits import Bits
-from glyptic.prove.smt.questions import Question, pose
+from glyptic.prove.smt.questions import Question, Rules, pose
 from glyptic.prove.smt.smallest import codes_of, smallest_codes
 from glyptic.prove.smt.solvers import Limits, Reply, opinions
 from glyptic.prove.smt.terms import Inexpressible
 
 METHOD = "smt"
+SIMPLIFICATION = "simplification"  # who decided where the terms became `false` as they were built
 
 
 def check(
@@ -33,10 +36,12 @@ def check(
     seconds: float | None = 60.0,
     megabytes: int | None = 4096,
     solvers: Sequence[str] | None = None,
+    terms: Rules = "simplified",
 ) -> Verdict:
     """Decide a claim for all values of the format; each solver may take the processor time and memory given, for each question.
 
-    Solvers are asked until two agree; those that are named are all asked.
+    Solvers are asked until two agree; those that are named are all asked. Plain terms are not simplified: slower, and a check
+    of what simplifies them.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove.claims import Claim, Values
@@ -53,7 +58,7 @@ def check(
         return Unknown(str(claim), METHOD, over, f"the method: {what}, not put to a solver")
     start = time.perf_counter()
     try:
-        question = pose(claim, format)
+        question = pose(claim, format, terms)
     except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"what solvers' terms cover: {error}")
     return _Case(claim, question, solvers, Limits(seconds, megabytes), start).verdict()
@@ -74,18 +79,23 @@ class _Case:
         found = next((reply for reply in replies if reply.status == "sat"), None)
         if found is not None:
             return self._refuted(found, replies)
-        agreed = [reply for reply in replies if reply.status == "unsat"]
-        if not agreed:
+        if not any(reply.status == "unsat" for reply in replies):
             missing = all(reply.status == "missing" for reply in replies)
             none = "no solver: pip install 'glyptic[prove]' brings three"
             return self._unknown(none if missing else replies[-1].reason, replies)
+        wrong = disagreement(self.claim, self.question)
+        if wrong is not None:
+            return self._unknown(f"a fault in the solvers' terms: {wrong}; please report this claim", replies)
         return self._proved(replies) if self.question.given is bits.TRUE else self._proved_if_met(replies)
 
     def _opinions(self, conditions: list[Bits]) -> list[Reply]:
+        """What the solvers say; none is asked where the terms became `false` as they were built."""
+        if bits.FALSE in conditions:
+            return [Reply(SIMPLIFICATION, "unsat")]
         return opinions(bits.script(conditions), self.limits, self.solvers)
 
     def _proved(self, replies: list[Reply]) -> Proved:
-        said, trusted = tuple(map(str, replies)), self._trusted(replies)
+        said, trusted = tuple(map(_said, replies)), self._trusted(replies)
         about = {"solvers": said, "assumptions": trusted, "seconds": self._spent}
         return Proved(str(self.claim), METHOD, str(self.claim.subject), **about)  # type: ignore[arg-type]
 
@@ -94,7 +104,7 @@ class _Case:
         met = self._opinions([*self.question.domain, self.question.given])
         if met[-1].status == "sat" and satisfies(self.claim, codes_of(self.question, met[-1])):
             return self._proved(replies)
-        tried = [f"the precondition: {reply}" for reply in met]
+        tried = [f"the precondition: {_said(reply)}" for reply in met]
         if met[-1].status != "sat" and any(reply.status == "unsat" for reply in met):
             over, requires = str(self.claim.subject), str(self.claim.requires)
             about = {"solvers": tuple(tried), "assumptions": self._trusted(met), "seconds": self._spent}
@@ -106,7 +116,7 @@ class _Case:
         """A counterexample counts when the fractions confirm it, whoever else disagreed."""
         codes = codes_of(self.question, found)
         if not fails(self.claim, codes):
-            if self.question.enclosed:
+            if self.question.exps:
                 return self._unknown(
                     "exp, which is only enclosed in a format so wide: the counterexample found is none to exp itself",
                     replies,
@@ -119,7 +129,7 @@ class _Case:
         if not fails(self.claim, smallest):  # under an enclosed exp the solver's smallest may be no counterexample
             smallest, least = codes, False
         alone = (f"that nothing smaller fails is {solver}'s word alone",) if least else ()
-        said, trusted = tuple(map(str, replies)), (*of_meaning(self.claim), *alone)
+        said, trusted = tuple(map(_said, replies)), (*of_meaning(self.claim), *alone)
         return refutation(self.claim, smallest, METHOD, least, solvers=said, assumptions=trusted, seconds=self._spent)
 
     def _unknown(self, reason: str, tried: Sequence[object]) -> Unknown:
@@ -127,10 +137,20 @@ class _Case:
         return Unknown(*about, seconds=self._spent)
 
     def _trusted(self, replies: list[Reply]) -> tuple[str, ...]:
-        agreed = [reply for reply in replies if reply.status == "unsat"]
-        alone = () if len(agreed) > 1 else (f"one solver's word, {agreed[0].solver}: no second agreed",)
-        return (*of_solvers(self.claim, self.question.enclosed), *alone)
+        agreed = [reply.solver for reply in replies if reply.status == "unsat"]
+        alone: tuple[str, ...] = ()
+        if agreed == [SIMPLIFICATION]:
+            folded = "constants and equal parts are folded rightly"
+            known = "terms are simplified rightly by what is known of rounding (terms='plain' does without)"
+            alone = (f"{folded if self.question.rules == 'plain' else known}: no solver was asked",)
+        elif len(agreed) == 1:
+            alone = (f"one solver's word, {agreed[0]}: no second agreed",)
+        return (*of_solvers(self.claim, bool(self.question.exps)), *alone)
 
     @property
     def _spent(self) -> float:
         return time.perf_counter() - self.start
+
+
+def _said(reply: Reply) -> str:
+    return f"{SIMPLIFICATION}, no solver was asked" if reply.solver == SIMPLIFICATION else str(reply)

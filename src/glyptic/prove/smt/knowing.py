@@ -72,7 +72,8 @@ class Knowing(Scalarwise):
             format.is_fixed or format.subnormals
         )  # x ≠ y ⇒ [x − y] ≠ 0, for all are multiples of the least
         self._negated: dict[int, Number] = {}  # by the id of what is negated, which its negative keeps alive
-        self.domain: list[Bits] = []  # what is known of the free values: their ranges, and how enclosed exps relate
+        self.domain: list[Bits] = []  # what is true of the free values and of exps in every case; never what one case knows
+        self.conditions: dict[int, Bits] = {}  # what values were split by
 
     @property
     def one(self) -> Fraction:  # type: ignore[override]
@@ -201,11 +202,13 @@ class Knowing(Scalarwise):
             return self.format.value(low)
         if isinstance(a, Number) and isinstance(b, Number) and a.code is b.code:
             return self._one_value(condition, a, b)
+        self.conditions[id(condition)] = condition
         return Number(bits.choose(condition, self.code(a), self.code(b)), low, high, cases=(condition, a, b))
 
     def _one_value(self, condition: Bits, a: Number, b: Number) -> Number:
         """a and b, which are the same value: what both know; and, where a case knows the sign, the cases."""
         both = _merged(a, b)
+        self.conditions[id(condition)] = condition
         if not any(x.low >= 0 or x.high <= 0 for x in (a, b)):
             return both
         opposite = both.opposite

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from glyptic.exact.forward import Prepared, State, forward, prepare
 from glyptic.exact.transformer import TIE, Transformer
-from glyptic.numbers import Format
+from glyptic.numbers import Format, Products
 from glyptic.prove import expressions as e
 from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import free_names, part_of, residual_codes
@@ -27,6 +27,7 @@ from glyptic.prove.smt.bits import FALSE, TRUE, Bits
 from glyptic.prove.smt.plain_terms import PlainTerms
 from glyptic.prove.smt.terms import Inexpressible, Number, Scalar
 
+Rules = Literal["simplified", "plain"]  # terms that know of themselves what proofs on paper use, or terms that know nothing
 Word = Mapping[str, Bits]  # each word with the condition under which it is the one
 
 
@@ -39,29 +40,43 @@ class Question:
     domain: tuple[Bits, ...]
     given: Bits
     good: Bits
-    enclosed: bool  # whether some exp is only enclosed, so that a solution may be none
+    rules: Rules
+    setting: TermSetting  # what the claim's names stand for
+    exps: tuple[tuple[Bits, Bits], ...] = ()  # codes of x and [exp x] where exp is only enclosed, so that a solution may be none
+    conditions: tuple[Bits, ...] = ()  # what values were split by
+
+    @property
+    def fails(self) -> Bits:
+        """What breaks the claim where its precondition is met."""
+        return bits.opposite(self.good)
 
     @property
     def failing(self) -> list[Bits]:
         """What a counterexample satisfies."""
-        return [*self.domain, self.given, bits.opposite(self.good)]
+        return [*self.domain, self.given, self.fails]
 
 
-def pose(claim: Claim, format: Format, over: Terms | None = None) -> Question:
+def pose(
+    claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms
+) -> Question:
     """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says.
 
-    `over` gives terms to build it from; an exported file is built from its own.
+    A claim on values is always put in plain terms, for the rules by which terms are simplified are such claims themselves.
+    `plainly` is the kind of these: an exported file has its own.
     """
     subject, names = claim.subject, tuple(f"v{k}" for k in range(len(free_names(claim))))
     assert not isinstance(subject, Inputs)
-    terms = over or (PlainTerms(format) if isinstance(subject, Values) else Terms(format, products_of(subject)))
+    products: Products = "rounded" if isinstance(subject, Values) else _products(subject)
+    plain = rules == "plain" or isinstance(subject, Values)
+    terms = plainly(format, products) if plain else Terms(format, products)
     free = {name: terms.free(variable) for name, variable in zip(free_names(claim), names, strict=True)}
     if isinstance(subject, Values):
         setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
     else:
         setting = _setting_of_block(claim, subject, terms, free)
     given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
-    return Question(names, terms.circuits.width, tuple(terms.domain), given, good, bool(terms.enclosed))
+    about = ("plain" if plain else "simplified", setting, tuple(terms.exps), tuple(terms.conditions.values()))
+    return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about)  # type: ignore[arg-type]
 
 
 @dataclass
@@ -132,7 +147,7 @@ def _array(scalar: Scalar) -> np.ndarray:
 # Blocks --------------------------------------------------------------------------------------------------------------------
 
 
-def products_of(subject: Block) -> Any:
+def _products(subject: Block) -> Products:
     kinds = {t.options.products for t in subject.transformers.values()}
     if len(kinds) > 1:
         raise Inexpressible("one transformer rounds its products and the other fuses them.")

@@ -21,11 +21,12 @@ _ANCHORS = 256
 
 @dataclass(frozen=True)
 class Staircase:
-    """From code starts[k] up to the next start, [exp] has a code between lows[k] and highs[k]: the same if `exact`."""
+    """From code starts[k] up to the next start (or the end), [exp] has a code between lows[k] and highs[k]: one if `exact`."""
 
     starts: tuple[int, ...]
     lows: tuple[int, ...]
     highs: tuple[int, ...]
+    end: int  # the last code that it speaks of
 
     @property
     def exact(self) -> bool:
@@ -47,6 +48,8 @@ def exp_staircase(format: Format, low: int, high: int) -> Staircase:
     [(-3, 0), (-2, 1), (0, 2), (1, 3)]
     """
     least, most = exp_code(low, format), exp_code(high, format)
+    if least == most:
+        return Staircase((low,), (least,), (least,), high)
     first = _first(lambda code: exp_code(code, format) > least, low, high)  # both ends are flat, and may be long
     last = _first(lambda code: exp_code(code, format) >= most, low, high)
     if last - first < _MOST_CODES and format.precision <= 40 and format.least_exponent > -1000 and format.max < 2**1000:
@@ -58,10 +61,10 @@ def exp_staircase(format: Format, low: int, high: int) -> Staircase:
         if first > low:
             starts, values = [low, *starts], [least, *values]
         if len(starts) <= MOST_STEPS:
-            return Staircase(tuple(starts), tuple(values), tuple(values))
-    anchors = sorted({low, *np.linspace(first, last, _ANCHORS, dtype=np.int64).tolist()})
+            return Staircase(tuple(starts), tuple(values), tuple(values), high)
+    anchors = sorted({low, *(first + (last - first) * k // (_ANCHORS - 1) for k in range(_ANCHORS))})
     images_at = [exp_code(code, format) for code in anchors]
-    return Staircase(tuple(anchors), tuple(images_at), (*images_at[1:], most))
+    return Staircase(tuple(anchors), tuple(images_at), (*images_at[1:], most), high)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
