@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from glyptic import __version__
-from glyptic.numbers import Exact, Format
+from glyptic.numbers import Format
+from glyptic.prove import expressions as e
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.settings import free_names
+from glyptic.prove.evaluation import value
 from glyptic.prove.export.named_terms import NamedTerms
-from glyptic.prove.export.smtlib import Assertion, comment, write
+from glyptic.prove.export.smtlib import Assertion, Body, comment
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.questions import Question, pose
+from glyptic.prove.smt.terms import Number
 
 Asks = Literal["counterexample", "example"]
 
@@ -44,29 +47,45 @@ def script(claim: Claim, asks: Asks, expected: Literal["sat", "unsat"]) -> Scrip
     (check-sat)
     """
     format = claim.subject.format
-    assert isinstance(format, Format) and not isinstance(claim.subject, Inputs | Exact)
+    assert isinstance(format, Format) and not isinstance(claim.subject, Inputs)
     question = pose(claim, format, "plain", NamedTerms)
     terms: NamedTerms = question.setting.arithmetic
-    assertions = _assertions(question, terms, asks)
     names = list(zip(question.names, free_names(claim), strict=True))
     variables = [(bits.variable(code, question.width), f"the code of {name}") for code, name in names]
-    variables += [(image, f"the code of [exp x] for an x that is named below (exp is {_ENCLOSED})") for _, image in terms.exps]
-    tables = {"exp": _table(terms)} if terms.staircase is not None and terms.staircase.exact else {}
-    functions = terms.functions.defined.values()
-    body = write(functions, variables, assertions, terms.labels, tables)
+    variables += [(image, f"the code of an [exp x]; which x is said below (exp is {_ENCLOSED})") for _, image in terms.exps]
+    body = Body(
+        tuple(terms.functions.defined.values()),
+        {"exp": _table(terms)} if terms.staircase is not None and terms.staircase.exact else {},
+        variables,
+        _assertions(question, asks),
+        _expressions(claim, question),
+        terms.labels,
+        terms.exps,
+    )
     heading = _heading(claim, format, asks, expected, names, bool(terms.exps))
     text = f"{comment(heading)}\n(set-info :status {expected})\n(set-logic QF_BV)\n\n{body}(check-sat)\n"
     return Script(text, expected, bool(terms.exps))
 
 
+def _expressions(claim: Claim, question: Question) -> dict[int, list[str]]:
+    """The nodes that are values of the claim's expressions, by id: what makes the assertions readable."""
+    found: dict[int, list[str]] = {}
+    for node in dict.fromkeys((*claim.requires.parts(), *claim.ensures.parts())):
+        if isinstance(node, e.Value) and not any(type(part).__name__ == "Local" for part in (node, *node.parts())):
+            number = value(node, question.setting).numbers[0]
+            if isinstance(number, Number) and not number.code.is_constant and str(node) not in found.get(id(number.code), []):
+                found.setdefault(id(number.code), []).append(str(node))
+    return found
+
+
 _ENCLOSED = "only enclosed, by exp.low and exp.high, and in order: this format has too many values for a table"
 
 
-def _assertions(question: Question, terms: NamedTerms, asks: Asks) -> list[Assertion]:
+def _assertions(question: Question, asks: Asks) -> list[Assertion]:
     free = len(question.names)
     out = []
     for k, condition in enumerate(question.domain):
-        about = f"{question.names[k // 2]} is a code of the format." if k < 2 * free else "exp lies between its bounds, in order."
+        about = f"The code {question.names[k // 2]} is one of the format." if k < 2 * free else "exp lies between its bounds, in order."
         out.append(Assertion(condition, about))
     out.append(Assertion(question.given, "The precondition is met."))
     if asks == "counterexample":
@@ -84,7 +103,7 @@ def _heading(
         ("example", "sat"): "sat: there are some, so the claim says something",
         ("example", "unsat"): "unsat: there are none, so the claim says nothing (it is vacuous)",
     }[(asks, expected)]
-    exp = f"\nWhat it assumes of exp: {_ENCLOSED}.\nA solution may then be none of the claim; that there is none is certain." if enclosed else ""
+    exp = f"\nWhat it assumes of exp: {_ENCLOSED}.\nA solution of this file may then be no counterexample; but where the file has none, the claim has none." if enclosed else ""
     return (
         f"The claim:\n  {claim}\n\nThis file asks for {wanted}.\nExpected answer: {answer}.\n\n"
         f"Every free value is a number of the format {format}, given by its code:\n"

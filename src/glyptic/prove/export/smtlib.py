@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from glyptic.prove.export.functions import CALL, Function
 from glyptic.prove.smt.bits import BOOLEAN, Bits, in_order
 
 LONGEST = 72  # characters of a part that is written in place
+MOST_INLINE = 100_000  # and of what is asserted
 
 
 def comment(text: str) -> str:
@@ -34,29 +35,37 @@ class Assertion:
     says: str
 
 
-def write(
-    functions: Iterable[Function],
-    variables: Sequence[tuple[Bits, str]],
-    assertions: Sequence[Assertion],
-    labels: Mapping[int, Sequence[str]],
-    before_functions: Mapping[str, str],
-) -> str:
-    """The body of a script: everything but its heading and the question itself."""
-    lines = [comment("The arithmetic: every function rounds its exact result once.")]
-    for function in functions:
-        if function.name in before_functions:
-            lines.append(comment(before_functions[function.name]))
-        lines.append(_definition(function))
-    lines += ["", comment("What is free.")]
-    for variable, says in variables:
-        lines += [comment(says), f"(declare-const {variable.detail} {sort(variable)})"]
-    lines += ["", comment("The run, step by step.")]
-    steps = _Steps([one.condition for one in assertions], labels)
-    lines += steps.lines
-    lines += ["", comment("What is asserted.")]
-    for one in assertions:
-        lines += [comment(one.says), f"(assert {steps.names.written(one.condition)})"]
-    return "\n".join(lines) + "\n"
+@dataclass(frozen=True)
+class Body:
+    """What a script is about: functions, what is free, what is asserted; and what the nodes in between are.
+
+    `expressions` names nodes that are values of the claim's own expressions, `residuals` those that are places of a run, by id;
+    `exps` are (x, [exp x]) where exp is only enclosed.
+    """
+
+    functions: Sequence[Function]
+    tables: Mapping[str, str]  # comments before a function
+    variables: Sequence[tuple[Bits, str]]
+    assertions: Sequence[Assertion]
+    expressions: Mapping[int, Sequence[str]]
+    residuals: Mapping[int, Sequence[str]]
+    exps: Sequence[tuple[Bits, Bits]]
+
+    def __str__(self) -> str:
+        steps = _Steps(self)
+        lines = [comment("The arithmetic: every function rounds its exact result once.")]
+        for function in self.functions:
+            lines += [comment(self.tables[function.name])] if function.name in self.tables else []
+            lines.append(_definition(function))
+        lines += ["", comment("What is free.")]
+        for variable, says in self.variables:
+            lines += [comment(says), *steps.about(variable), f"(declare-const {variable.detail} {sort(variable)})"]
+        lines += ["", comment("The run, step by step."), *steps.lines, "", comment("What is asserted.")]
+        for x, image in self.exps:
+            lines.append(comment(f"{image.detail} is the code of [exp x] for the x with the code {steps.names.written(x)}"))
+        for one in self.assertions:
+            lines += [comment(one.says), f"(assert {steps.names.written(one.condition)})"]
+        return "\n".join(lines) + "\n"
 
 
 @dataclass
@@ -72,7 +81,14 @@ class _Names:
             return str(node.detail).lower() if node.width == BOOLEAN else f"(_ bv{node.detail} {node.width})"
         if node.operation == "variable":
             return str(node.detail)
-        return f"({_operator(node)} {' '.join(map(self.written, node.arguments))})"
+        parts = self._chain(node, node.operation) if node.operation in ("and", "or") else node.arguments
+        return f"({_operator(node)} {' '.join(map(self.written, parts))})"
+
+    def _chain(self, node: Bits, operation: str) -> list[Bits]:
+        """The parts of (a and b) and c, as one list."""
+        if node.operation != operation or id(node) in self.of:
+            return [node]
+        return [part for argument in node.arguments for part in self._chain(argument, operation)]
 
 
 def _operator(node: Bits) -> str:
@@ -83,7 +99,7 @@ def _operator(node: Bits) -> str:
     return f"(_ {node.operation} {node.detail})" if node.operation.endswith("_extend") else node.operation
 
 
-def _named(roots: Sequence[Bits], wanted: Mapping[int, object] = {}, calls: bool = False) -> Iterable[Bits]:  # noqa: B006
+def _named(roots: Sequence[Bits], wanted: Container[int] = (), never: Container[int] = ()) -> Iterable[Bits]:
     """The nodes that deserve a name, arguments first: used twice, or too long to be written in place, or asked for."""
     order = in_order(roots)
     uses = Counter(id(argument) for node in order for argument in node.arguments)
@@ -93,7 +109,8 @@ def _named(roots: Sequence[Bits], wanted: Mapping[int, object] = {}, calls: bool
             length[id(node)] = 12
             continue
         size = 8 + sum(length[id(argument)] for argument in node.arguments)
-        chosen = uses[id(node)] > 1 or size > LONGEST or id(node) in wanted or (calls and node.operation == CALL)
+        chosen = uses[id(node)] > 1 or size > LONGEST or id(node) in wanted
+        chosen = chosen and id(node) not in never
         length[id(node)] = 5 if chosen else size
         if chosen:
             yield node
@@ -113,16 +130,48 @@ def _definition(function: Function) -> str:
     return "\n".join([*lines, f"  {names.written(function.body)}" + ")" * (count + 1)])
 
 
-class _Steps:
-    """The nodes between what is free and what is asserted, as definitions t1, t2, …; residuals say which they are."""
+def _conditions(roots: Sequence[Bits]) -> set[int]:
+    """The truth values between the roots and the values that they compare; none if written out they would be too long."""
+    seen: dict[int, Bits] = {}
+    stack = [root for root in roots if root.width == BOOLEAN]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen and node.operation != CALL:
+            seen[id(node)] = node
+            stack.extend(argument for argument in node.arguments if argument.width == BOOLEAN)
+    size: dict[int, int] = {}
+    for node in in_order(roots):
+        size[id(node)] = 10 + sum(size[id(part)] for part in node.arguments if id(part) in seen)
+    return set(seen) if sum(size[id(root)] for root in roots) < MOST_INLINE else set()
 
-    def __init__(self, roots: Sequence[Bits], labels: Mapping[int, Sequence[str]]) -> None:
-        self.names, self.lines = _Names(), list[str]()
-        asserted = {id(root) for root in roots}
-        for node in _named(roots, labels, calls=True):
-            if id(node) in asserted and id(node) not in labels:
-                continue
+
+class _Steps:
+    """The nodes between what is free and what is asserted, as definitions t1, t2, …, each with what it is.
+
+    Conditions are written out in the assertions themselves, so that these can be read (and tried) over the values alone.
+    """
+
+    def __init__(self, body: Body) -> None:
+        self.body, self.names, self.lines = body, _Names(), list[str]()
+        roots = [one.condition for one in body.assertions]
+        arguments = [x for x, _ in body.exps]
+        order = in_order([*roots, *arguments])
+        calls = {id(node) for node in order if node.operation == CALL}
+        wanted = calls | body.expressions.keys() | body.residuals.keys() | {id(x) for x in arguments}
+        for node in _named([*roots, *arguments], wanted, _conditions(roots)):
             name = f"t{len(self.names.of) + 1}"
-            said = f" ; {' '.join(', '.join(labels[id(node)]).split())}" if id(node) in labels else ""  # in one line
-            self.lines.append(f"(define-fun {name} () {sort(node)} {self.names.written(node)}){said}")
+            written = self.names.written(node)
             self.names.of[id(node)] = name
+            self.lines += [*self.about(node), f"(define-fun {name} () {sort(node)} {written})"]
+
+    def about(self, node: Bits) -> list[str]:
+        """Comments that say what a node is."""
+        name = self.names.written(node)
+        found = [f"{name} is {text}" for text in self.body.expressions.get(id(node), ())]
+        found += [f"{name} holds {text}" for text in self.body.residuals.get(id(node), ())]
+        return [comment(one_line(text)) for text in found]
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks, which would end a comment."""
+    return " ".join(text.split())

@@ -189,7 +189,8 @@ class Reader:
 
     def __init__(self, text):
         self.circuit, self.values, self.functions = Circuit(), {"true": TRUE, "false": FALSE}, {}
-        self.assertions, self.status, self._calls, self._quotients = [], None, {}, {}
+        self.assertions, self.terms, self.status = [], [], None  # `terms`: what is asserted, as it is written
+        self._calls, self._quotients = {}, {}
         for command in read(text):
             self._obey(command)
 
@@ -212,6 +213,7 @@ class Reader:
                 self.functions[name] = (parameters, sort, body)
             case ["assert", condition]:
                 self.assertions.append(self._truth(self._value(condition, {})))
+                self.terms.append(condition)
             case _:
                 raise Refused(f"the command {str(command)[:80]} is not read here.")
 
@@ -235,6 +237,19 @@ class Reader:
         if not isinstance(value, int):
             raise Refused("a vector of bits is used as a truth value.")
         return value
+
+    def value(self, term, names):
+        """The gates of a term in which some names mean other bits."""
+        return self._value(term, names)
+
+    def called(self, name, values):
+        """The gates of a function of the file, of given bits."""
+        return self._called(name, values)
+
+    def fresh(self, name, width):
+        """The bits of one more input, for trying things out."""
+        self.circuit.inputs[name] = [self.circuit.new() for _ in range(width)]
+        return self.circuit.inputs[name]
 
     def _value(self, term, local):
         """The gates of a term; `local` holds parameters and what let binds."""
