@@ -164,7 +164,7 @@ def test_a_predicate_says_true_or_false(said):
 
     T = identity(Fixed(3))
     claim = Claim(inputs(T, max_length=3), answer() != "TIE", requires=~holds(forgetful, "forgetful"))
-    with pytest.raises(ClaimError, match="the predicate forgetful answers .* to '0'; it must say True or False") as caught:
+    with pytest.raises(ClaimError, match=r"the predicate forgetful answers .* to '0'; it must say True or False") as caught:
         prove.check(claim, progress=False, workers=1)
     assert "\n" not in str(caught.value)
     either = Claim(inputs(T, max_length=2), holds(lambda text: np.bool_(True)))

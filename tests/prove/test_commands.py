@@ -7,11 +7,13 @@ import pytest
 import tyro
 from tests.prove.examples import broken
 
+from glyptic.cli.precision import Precision
 from glyptic.errors import GlypticError
 from glyptic.numbers import Fixed
 from glyptic.prove import recogniser, tomita
 from glyptic.prove.certificates import sealed
 from glyptic.prove.library import proving
+from glyptic.prove.linting import RULES
 from glyptic.prove.smt.solvers import Limits, ask
 
 
@@ -89,7 +91,7 @@ def test_many_formats(model, tmp_path, capsys):
 
 def test_the_library(monkeypatch, capsys):
     """The command itself, on two of the theorems: formats and limits reach the solvers, and the table is printed."""
-    monkeypatch.setattr(proving, "THEOREMS", [proving.theorem(name) for name in ("zero.at", "closure.negation")])
+    monkeypatch.setattr(proving, "THEOREMS", [proving.theorem(name) for name in ("zero.at", "lookup.fetch")])
     seen = []
 
     def noted(solver, script, limits):
@@ -101,8 +103,8 @@ def test_the_library(monkeypatch, capsys):
     assert run("prove", "--library", *words) == 0
     table = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert table[0] == ["theorem", "fixed:2", "fixed:3", "q:3,3"]
-    assert table[2] == ["zero.at", "✓", "✓", "–"]
-    assert table[3] == ["closure.negation", "✓", "✓", "✓"]
+    assert table[2] == ["zero.at", "✓s", "✓s", "–"]
+    assert table[3] == ["lookup.fetch", "✓", "✓", "✓"]
     assert set(seen) == {Limits(50, 3000)}
 
 
@@ -115,9 +117,46 @@ def test_precision(tmp_path, capsys):
     assert "s, e = 1" in capsys.readouterr().out
 
 
+def test_precision_without_a_language_takes_the_answers_of_a_large_format(capsys):
+    assert run("precision", "majority", "--max-length", 4, "--large", "fixed:6", "--workers", 1) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[5].endswith("forced, input '110': [YES in fixed:6](input) is true, answer is TIE")
+    assert "<locals>" not in "".join(rows)
+
+
+def test_the_large_format_is_asked_in_batches(monkeypatch):
+    """Texts in any order, each answered as by the decider itself, however few are run together."""
+    monkeypatch.setattr("glyptic.cli.precision._TOGETHER", 4)
+    right = Precision("majority", large="fixed:6")._as_in_large_format()
+    for text in ("11010", "00000", "11011", "1", "0", "01"):
+        assert right(text) is (2 * text.count("1") > len(text))
+        assert right(tuple(text)) is right(text)
+
+
 def test_lint(model, capsys):
-    assert run("lint", model, "--runs", 30) == 1
-    assert "flag left over: coordinate stay0" in capsys.readouterr().out
+    assert run("lint", model, "--runs", 30) == 0  # notes only
+    assert "note: flag left over: coordinate stay0" in capsys.readouterr().out
+    assert run("lint", model, "--runs", 30, "--fail-on", "note") == 1
+    everything = ("--ignore", "order-of-a-sum", "--ignore", "flag left over", "--ignore", "dead head")
+    capsys.readouterr()
+    assert run("lint", model, "--runs", 30, "--fail-on", "note", *everything) == 0
+    summary = "0 errors, 0 warnings, 0 notes, 6 suppressed; ignored in vain: dead head"
+    assert capsys.readouterr().out.splitlines() == [summary]
+
+
+def test_lint_as_json(model, capsys):
+    assert run("lint", model, "--runs", 30, "--json", "--ignore", "order of a sum@layer 0") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert {finding["rule"] for finding in report["findings"]} == {"order of a sum", "flag left over"}
+    assert [finding["where"] for finding in report["suppressed"]] == ["layer 0, head 0, scores"]
+
+
+def test_the_help_of_lint_names_every_rule_and_the_exit_status(capsys):
+    with pytest.raises(SystemExit):
+        run("lint", "--help")
+    help = " ".join(capsys.readouterr().out.split())
+    assert all(rule in help for rule in RULES)
+    assert "exit status is 0 if there are no errors and no warnings" in help
 
 
 @pytest.mark.parametrize(
@@ -137,8 +176,19 @@ def test_lint(model, capsys):
         ("prove", ["parity:4", "--decisive", "--megabytes", "9"], "--megabytes bounds solvers"),
         ("prove", ["--recheck", "nowhere.json"], "cannot read the certificate"),
         ("precision", ["automaton"], "needs a language"),
+        ("precision", ["parity:8"], "parity:8 fixes max_length"),
+        ("precision", ["contains:max_length=3"], "fixes max_length"),
+        ("precision", ["nope"], "no built-in decider 'nope'"),
+        ("precision", ["majority", "--exponents", "-1"], "none below 0"),
+        ("precision", ["majority", "--max-length", "40"], "1,099,511,627,776 inputs"),
+        ("precision", ["majority", "--seconds", "nan"], "--seconds nan is no time limit"),
+        ("precision", ["majority", "--workers", "0"], "--workers 0"),
+        ("precision", ["majority", "--figure", "s.what"], "--figure s.what"),
+        ("precision", ["majority", "--large", "nope"], "'nope' is not a format"),
         ("precision", ["majority", "--tomita", "1", "--language", "0"], "name one"),
         ("lint", ["nowhere"], "neither a folder"),
+        ("lint", ["parity:4", "--ignore", "nothing"], "the rules are masked keys"),
+        ("lint", ["parity:4", "--runs", "0"], "at least one run"),
     ],
 )
 def test_bad_input_is_one_sentence(command, words, sentence):

@@ -1,14 +1,17 @@
 """The constructions' theorems: proved, refuted when a weight is broken, and the page that tells of them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from glyptic.errors import FileError, InputError
 from glyptic.numbers import Fixed
 from glyptic.prove import Proved, Refuted, smt
+from glyptic.prove.library import proving
 from glyptic.prove.library.breaking import break_all, mutants
 from glyptic.prove.library.catalogue import THEOREMS
-from glyptic.prove.library.proving import FLOATS, SCOPES, main_table, prove, prove_all, read_scope, table, theorem
+from glyptic.prove.library.proving import FLOATS, SCOPES, Job, main_table, prove, prove_all, read_scope, table, theorem
 
 NAMES = [one.name for one in THEOREMS]
 QUICK = ("fixed:2", "fixed:8", "float:2,2", "fp8_e4m3", "fixed:4/even", "fixed:4 fused")
@@ -22,7 +25,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "theorems.md"
 def test_theorems(name: str) -> None:
     """A subset of the table: fixed point small and large, two floats, the other tie rule, fused products."""
     for scope in QUICK if name not in BY_A_HEAD else ("fixed:2", "fixed:4/even", "fixed:4 fused", "float:2,2"):
-        row = prove(name, scope)
+        row = prove(Job(name, scope))
         assert isinstance(row.verdict, Proved), f"{name} in {scope}: {row.verdict or row.refusal}"
 
 
@@ -47,7 +50,7 @@ def test_a_broken_weight_is_refuted(name: str) -> None:
 
 def test_the_whole_plus_minus_normalization_of_a_one_layer_decider() -> None:
     """s = 8, a head and a feed-forward, a mixing output matrix, two positions of free values."""
-    row = prove("normalize.plus_minus", "fixed:8", seconds=60)
+    row = prove(Job("normalize.plus_minus", "fixed:8", seconds=60))
     assert row.mark == "✓"
     claim = theorem("normalize.plus_minus").claim(Fixed(8), "rounded")
     base, built = claim.subject.transformers.values()
@@ -58,7 +61,7 @@ def test_the_whole_plus_minus_normalization_of_a_one_layer_decider() -> None:
 
 
 def test_a_format_that_a_construction_refuses_is_told() -> None:
-    row = prove("zero.at", "q:3,3")
+    row = prove(Job("zero.at", "q:3,3"))
     assert row.verdict is None
     assert row.mark == "–"
     assert "−x is a value" in row.refusal
@@ -66,8 +69,8 @@ def test_a_format_that_a_construction_refuses_is_told() -> None:
 
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     rows = prove_all(["fixed:2", "float:2,2"], ["zero.at", "add.vector"], workers=1, progress=False)
-    assert [row.mark for row in rows] == ["✓"] * 4
-    assert table(rows).splitlines()[2].split() == ["zero.at", "✓", "✓"]
+    assert [row.mark for row in rows] == ["✓s"] * 4
+    assert table(rows).splitlines()[2].split() == ["zero.at", "✓s", "✓s"]
     assert main_table(["fixed:2"], workers=1, names=["zero.at"]) == 0
     assert "proved for all values" in capsys.readouterr().out
 
@@ -80,6 +83,33 @@ def test_the_page_has_every_theorem_and_scope() -> None:
         assert f" {scope} " in text
     assert "✗" not in text.split("## Fixed point")[1]
     assert len(FLOATS) >= 4
+
+
+def test_a_run_of_the_library_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, names = tmp_path / "rows.json", ["zero.at", "lookup.fetch"]
+    first = prove_all(["fixed:2"], names[:1], workers=1, kept=kept, progress=False)
+    asked: list[str] = []
+    monkeypatch.setattr(proving, "prove", lambda job: asked.append(job.theorem) or prove(job))
+    again = prove_all(["fixed:2"], names, workers=1, kept=kept, progress=False)
+    assert asked == ["lookup.fetch"] and again[0].verdict == first[0].verdict
+    rows = json.loads(kept.read_text())
+    rows["rows"]["zero.at | fixed:2 | simplified"]["question"] = "another"  # as after a change of the construction
+    kept.write_text(json.dumps(rows))
+    prove_all(["fixed:2"], names, workers=1, kept=kept, progress=False)
+    assert asked == ["lookup.fetch", "zero.at"]
+
+
+def test_rows_that_are_none_are_refused(tmp_path: Path) -> None:
+    kept = tmp_path / "rows.json"
+    for text in ("", "[]", "{}", '{"kind": "glyptic.prove.library", "version": 1, "rows": {"a": 1}}', "[" * 100_000):
+        kept.write_text(text)
+        with pytest.raises(FileError, match="delete it, or name another"):
+            prove_all(["fixed:2"], ["zero.at"], kept=kept, progress=False)
+
+
+def test_no_theorem_of_that_name() -> None:
+    with pytest.raises(InputError, match=r"no theorem 'zero'; there are add.vector"):
+        prove_all(["fixed:2"], ["zero"], progress=False)
 
 
 @pytest.mark.slow

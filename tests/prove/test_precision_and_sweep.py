@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 from tests.prove.examples import averaging_majority, broken, last_token
 
-from glyptic.errors import FileError, FormatError, InputError
+from glyptic.carve.examples import majority, modular
+from glyptic.errors import FileError, FormatError, InputError, ModelError
 from glyptic.numbers import Fixed
 from glyptic.prove import B, Claim, Unknown, Values, inputs, least_precision, recogniser, sweep, tomita, variables
 from glyptic.prove.expressions import answer, token
@@ -71,6 +72,67 @@ def test_precision_that_is_never_enough_and_questions_that_are_none():
         least_precision(averaging_majority, 3, **QUIET)
     with pytest.raises(InputError, match="lengths must lie between 1 and 3"):
         least_precision(averaging_majority, 3, of=more_ones, lengths=[4], **QUIET)
+
+
+def test_one_less_fails_by_a_counterexample_though_the_construction_refuses_it():
+    """Majority refuses to count beyond the whole numbers; forced, it is wrong where a hand computation says so."""
+
+    def build(format, n, force=False):
+        return majority(format, n, force=force)
+
+    found = least_precision(build, 4, of=more_ones, **QUIET)
+    assert [found.s(n) for n in (1, 2, 3, 4)] == [1, 2, 2, 3]
+    third, fourth = found.needs[2:]
+    assert (third.refused, third.refuted) == (1, 1)
+    assert third.short_of_it == "forced, input '110': more_ones(input) is true, answer is TIE"
+    assert majority(Fixed(1), 3, force=True).answer("110") == "TIE"
+    # At length 4 the refusal of s = 2 is careful: 4 saturates to 15/4, and all is right; s = 1 is wrong.
+    assert (fourth.refused, fourth.refuted) == (2, 1)
+    assert fourth.short_of_it.startswith("refused: majority of inputs up to 4 counts to 4")
+    assert "; forced, it is right; s = 1: input '0011'" in fourth.short_of_it
+    assert "refused  refuted  one less fails by" in str(found)
+
+
+def test_a_refusal_that_cannot_be_forced_is_marked_as_one():
+    found = least_precision(lambda format, n: majority(format, n), 3, of=more_ones, lengths=[3], **QUIET)
+    (need,) = found.needs
+    assert (need.s, need.refused, need.refuted) == (2, 1, None)
+    assert need.short_of_it.startswith("refused: majority of inputs up to 3 counts to 3")
+    assert found.name == "construction"  # not <lambda>
+
+    def five(format, n, force=False):  # −5 is a weight, and no value of fixed:2: nothing can be built
+        return modular(format, 5, max_length=n, force=force)
+
+    (need,) = least_precision(five, 5, of=lambda text: text.count("1") % 5 == 0, lengths=[5], **QUIET).needs
+    assert (need.s, need.refused, need.refuted) == (3, 2, None)
+    assert need.short_of_it.startswith("refused: ")
+
+
+def test_only_the_refusal_of_a_format_counts_as_not_right_there():
+    def fails_with(error):
+        def build(format, n):
+            raise error
+
+        return build
+
+    found = least_precision(fails_with(FormatError("too small; choose another")), 1, largest=2, of=more_ones, **QUIET)
+    assert found.s(1) is None
+    assert found.needs[0].short_of_it == "refused: too small"
+    for error in (ModelError("no such model"), InputError("no such input"), FileError("gone"), KeyError("x")):
+        with pytest.raises(type(error)):
+            least_precision(fails_with(error), 1, largest=2, of=more_ones, **QUIET)
+
+
+def test_what_cannot_be_asked_is_said_beforehand(monkeypatch):
+    monkeypatch.setattr("glyptic.prove.precision.check", None)  # nothing is run
+    with pytest.raises(InputError, match=r"exponents \[-1\]"):
+        least_precision(averaging_majority, 3, of=more_ones, exponents=[-1], **QUIET)
+    with pytest.raises(InputError, match="largest s 0"):
+        least_precision(averaging_majority, 3, of=more_ones, largest=0, **QUIET)
+    with pytest.raises(InputError, match="max_length is 0"):
+        least_precision(averaging_majority, 0, of=more_ones, **QUIET)
+    with pytest.raises(InputError, match=r"1,099,511,627,776 inputs of length 40.*--max-length.*--seconds"):
+        least_precision(averaging_majority, 40, of=more_ones, **QUIET)
 
 
 AMPLIFIED = Claim(Values("x"), x * B * B == B, requires=x > 0, name="two products amplify")

@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "frame": ("glyptic.cli.frame:Frame", "what each construction in a model reads, writes, preserves and costs"),
     "prove": ("glyptic.cli.prove:Prove", "prove what a transformer computes, or get the smallest counterexample"),
     "precision": ("glyptic.cli.precision:Precision", "the least precision in which a construction is right, by length"),
-    "lint": ("glyptic.cli.lint:Lint", "warnings about a transformer, as the errata taught them"),
+    "lint": ("glyptic.cli.lint:Lint", "what the errata taught to look for in a transformer, by severity"),
     "icl flow": ("glyptic.cli.icl_flow:Flow", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl_risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (

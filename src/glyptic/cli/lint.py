@@ -1,18 +1,24 @@
-"""`glyptic lint`: warnings about a transformer."""
+"""`glyptic lint`: what goes wrong in hand-made transformers, looked for in one."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from tyro.conf import Positional
+from tyro.conf import Positional, UseAppendAction
 
 
 @dataclass(frozen=True)
 class Lint:
-    """Warn of what goes wrong in hand-made transformers.
+    """Look for what goes wrong in hand-made transformers.
 
-    Flags left over, positions whose visible keys can all be masked, a flag at a fixed last position, sums whose order matters,
-    coordinates that saturate or are never read, dead layers and heads. The exit status is 1 if there are warnings.
+    Errors: masked keys (all that a position sees), other 0/0. Warnings: fixed last position; flag left over, never read, dead
+    head, dead layer where the weights show a slip. Notes, which may be intended: these where nothing depends on them, saturation,
+    order of a sum.
+
+    The exit status is 0 if there are no errors and no warnings (notes do not count, nor does what is ignored; --fail-on changes
+    it), 1 if there are, 2 for a question that cannot be asked.
     """
 
     model: Positional[str]
@@ -21,13 +27,17 @@ class Lint:
     """Round every weight to this format first."""
     runs: int = 512
     """How many inputs are run: all short ones, then longer ones at random."""
+    ignore: Annotated[tuple[str, ...], UseAppendAction] = ()
+    """RULE or RULE@PLACE, such as "saturation" or "order-of-a-sum@layer 0": not reported, only counted; may be repeated."""
+    fail_on: Literal["error", "warning", "note"] = "warning"
+    """The least severity for which the exit status is 1."""
+    json: bool = False
+    """Print the report as JSON."""
 
     def main(self) -> int:
         from glyptic.cli.models import open_model
         from glyptic.prove.linting import lint
 
-        warnings = lint(open_model(self.model, self.format), self.runs)
-        for warning in warnings:
-            print(warning)
-        print(f"{len(warnings)} warnings" if warnings else "no warnings")
-        return 1 if warnings else 0
+        report = lint(open_model(self.model, self.format), self.runs, ignore=self.ignore)
+        print(json.dumps(report.as_json(), ensure_ascii=False, indent=2) if self.json else report)
+        return 1 if report.at_least(self.fail_on) else 0

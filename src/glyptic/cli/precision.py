@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from math import log
 from pathlib import Path
 from typing import Any, Literal
 
 from tyro.conf import Positional
 
 from glyptic.errors import InputError
+
+_TOGETHER = 1 << 12  # texts that the large format answers in one batch
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,10 @@ class Precision:
 
     A decider is right at n if it decides the language that is named, or else if it answers all inputs of length n as it does in a
     large format. `glyptic precision automaton --tomita 4` asks it of the recogniser that is built from the automaton.
+
+    Where the decider refuses one less, it is built nevertheless to show a counterexample ("forced, …"). Where that cannot be
+    done or finds none, the refusal is shown ("refused: …"), beside the largest s that is refused and the largest that is refuted. The
+    exit status is 0 if the question was answered, whatever the table says, and 2 if it could not be asked.
     """
 
     construction: Positional[str]
@@ -43,13 +50,20 @@ class Precision:
     """Where enumerations run."""
     workers: int | None = None
     """How many; by default one a core."""
+    seconds: float | None = None
+    """A time limit for each format and length; without one, at most 16,777,216 inputs of a length are run."""
 
     def main(self) -> None:
+        from glyptic.cli.limits import check_limits, check_picture
         from glyptic.cli.prove import parse_steps
         from glyptic.prove import least_precision
 
+        check_limits(seconds=self.seconds, workers=self.workers)
+        check_picture(self.figure)
+
         build, right = self._construction()
         means: dict[str, Any] = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
+        means["seconds"] = self.seconds
         limits: dict[str, Any] = {"exponents": self.exponents, "largest": self.largest, "name": self.construction}
         found = least_precision(build, self.max_length, of=right, **limits, **means)
         print(found)
@@ -71,26 +85,43 @@ class Precision:
                 raise InputError("the construction automaton needs a language: --language or --tomita.")
             automaton = named
             return lambda format, n: recogniser(automaton, format, n), automaton
+        self._check_decider()
         return self._decider, named or self._as_in_large_format()
 
-    def _decider(self, format: Any, n: int) -> Any:
+    def _check_decider(self) -> None:
+        """Refuse a name that does not exist or that fixes the length, before any work."""
+        from glyptic.carve.examples import parameters
+
+        if "max_length" in parameters(self.construction):
+            name = self.construction.partition(":")[0]
+            raise InputError(
+                f"{self.construction} fixes max_length, which is what varies here; write {name}, with its other parameters by "
+                "name if need be, and --max-length for the largest."
+            )
+
+    def _decider(self, format: Any, n: int, force: bool = False) -> Any:
         from glyptic.carve.examples import by_name
 
         joint = "," if ":" in self.construction else ":"
-        return by_name(f"{self.construction}{joint}max_length={n}", format)
+        return by_name(f"{self.construction}{joint}max_length={n}", format, force=force)
 
     def _as_in_large_format(self) -> Callable[[Any], bool]:
-        """Whether the large format answers YES; each length is run once, whole."""
+        """Whether the large format answers YES; texts with the same beginning are run together, and then forgotten."""
         from glyptic.numbers import parse_format
 
+        format = parse_format(self.large)
         known: dict[Any, bool] = {}
 
         def right(text: Any) -> bool:
             if text not in known:
-                model = self._decider(parse_format(self.large), len(text))
-                single = isinstance(text, str)
-                texts = ["".join(t) if single else t for t in product(model.vocabulary, repeat=len(text))]
-                known.update(zip(texts, [answer == "YES" for answer in model.run_batch(texts).answers], strict=True))
+                model = self._decider(format, len(text))
+                together = int(log(_TOGETHER, max(2, len(model.vocabulary))))
+                ends = product(model.vocabulary, repeat=min(len(text), together))
+                texts = [(*text[: max(0, len(text) - together)], *end) for end in ends]
+                known.clear()
+                yes = [answer == "YES" for answer in model.run_batch(texts).answers]
+                known.update(zip(["".join(t) for t in texts] if isinstance(text, str) else texts, yes, strict=True))
             return known[text]
 
+        right.__qualname__ = f"[YES in {format}]"  # what a counterexample calls it
         return right

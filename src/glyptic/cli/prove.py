@@ -95,7 +95,7 @@ class Prove:
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
         names = [theorem(self.theorem).name] if self.theorem else None
-        return main_table(scopes, names, workers=self.workers, terms=self.terms, **self._limits())
+        return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
     def _recheck(self) -> int:
         from glyptic.prove.certificates import recheck
@@ -139,7 +139,8 @@ class Prove:
         if self.figure is not None:
             found.figure(self.figure)
             print(f"figure: {self.figure}")
-        return 0 if len(found.holds_in) == len(found.verdicts) else 1
+        print(found.conclusion)
+        return 0 if found.verdict else 1
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}

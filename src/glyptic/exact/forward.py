@@ -244,8 +244,6 @@ def layer_norm(
     squares = arithmetic.multiply(centred, centred)
     variance = arithmetic.divide_by_count(arithmetic.total(squares), d)
     deviation = arithmetic.root(arithmetic.add(variance, epsilon))
-    zero = deviation[0] == 0
-    complain(lambda position: ZeroVariance(layer, position), np.asarray(zero, bool))
-    one = arithmetic.values(encode([1], arithmetic.format, nearest=True))
-    ratio = arithmetic.divide(centred, np.where(zero, one[0], deviation[0])[None])
+    ratio, zero = arithmetic.divide_unless_zero(centred, deviation)
+    complain(lambda position: ZeroVariance(layer, position), zero[0])
     return arithmetic.add(arithmetic.multiply(gain, ratio), bias)

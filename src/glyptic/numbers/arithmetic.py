@@ -49,6 +49,9 @@ class Arithmetic(Protocol):
     def divide(self, x: Array, y: Array) -> Array:
         """[x / y], broadcasting; y is nowhere 0."""
 
+    def divide_unless_zero(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """[x / y], broadcasting, and where y is 0: there the quotient means nothing."""
+
     def divide_by_count(self, x: Array, count: int) -> Array:
         """[x / count] for an integer that need not be in the format: the mean of a sum."""
 

@@ -80,6 +80,10 @@ class Fast:
         left, right = _spread(x.astype(np.float64), y.astype(np.float64))
         return kernels.divide_arrays(left, right, 1 / self.host.unit, self.host.rule64).astype(self.host.dtype)
 
+    def divide_unless_zero(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        zero = y == 0
+        return self.divide(x, np.where(zero, self.values(encode(1, self.format, nearest=True)), y)), zero
+
     def divide_by_count(self, x: np.ndarray, count: int) -> np.ndarray:
         # In fixed point x and the quotient are both in units, so the integer divisor needs no scale.
         left = x.astype(np.float64)

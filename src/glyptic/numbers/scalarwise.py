@@ -62,6 +62,10 @@ class Scalarwise:
     def scalar_equal(self, a: Scalar, b: Scalar) -> bool:
         raise NotImplementedError
 
+    def scalar_divisor(self, a: Scalar) -> tuple[Scalar, Any]:
+        """What may be divided by: a itself, or a stand-in where it is 0; and whether it is."""
+        return (self.one, True) if self.scalar_equal(a, self.zero) else (a, self.never)
+
     # Arrays ------------------------------------------------------------------------------------------------------------
 
     def weights(self, codes: Codes) -> list[list[tuple[int, Scalar]]]:
@@ -106,6 +110,12 @@ class Scalarwise:
 
     def divide(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return _each(self.scalar_divide, x, y)
+
+    def divide_unless_zero(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        divisors, zero = _empty(y.shape), np.full(y.shape, self.never)
+        for place in np.ndindex(y.shape):
+            divisors[place], zero[place] = self.scalar_divisor(y[place])
+        return self.divide(x, divisors), zero
 
     def divide_by_count(self, x: np.ndarray, count: int) -> np.ndarray:
         return _each(lambda a: self.scalar_divide_by_count(a, count), x)

@@ -11,13 +11,13 @@ languages             automata, regular expressions, Tomita's languages; `recogn
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
-linting               warnings about a transformer
+linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.certificates import load_certificate, recheck, save_certificate
 from glyptic.prove.checking import check
-from glyptic.prove.claims import Block, Claim, Inputs, Values, block, inputs
+from glyptic.prove.claims import Block, Claim, Inputs, Values, block, exists, inputs
 from glyptic.prove.expressions import (
     LEAST,
     TRUE,
@@ -27,15 +27,23 @@ from glyptic.prove.expressions import (
     after,
     answer,
     at,
+    attention_weight,
     before,
     defined,
     exp,
     holds,
+    let,
     logit,
+    maximum,
+    minimum,
+    parameter,
     relu,
     root,
+    score,
+    softmax,
     token,
     variables,
+    where,
 )
 from glyptic.prove.languages import Automaton, regular, tomita
 from glyptic.prove.lemmas import facts
@@ -67,30 +75,39 @@ __all__ = [
     "after",
     "answer",
     "at",
+    "attention_weight",
     "before",
     "block",
     "check",
     "decisive",
     "defined",
     "equivalent",
+    "exists",
     "exp",
     "facts",
     "holds",
     "inputs",
     "language",
     "least_precision",
+    "let",
     "lint",
     "load_certificate",
     "logit",
+    "maximum",
+    "minimum",
     "never_zero_attention",
+    "parameter",
     "recheck",
     "recogniser",
     "regular",
     "relu",
     "root",
     "save_certificate",
+    "score",
+    "softmax",
     "sweep",
     "token",
     "tomita",
     "variables",
+    "where",
 ]

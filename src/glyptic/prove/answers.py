@@ -36,7 +36,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Proved:
-    """The claim holds, over all of what `over` says, given the assumptions."""
+    """The claim holds, over all of what `over` says, given the assumptions; one of existence by its witness."""
 
     claim: str
     method: str  # "enumeration" or "smt"
@@ -46,11 +46,16 @@ class Proved:
     solvers: tuple[str, ...] = ()  # those that answered, such as "bitwuzla 0.9.1: unsat"
     assumptions: tuple[str, ...] = ()
     seconds: float = 0.0
+    witness: Counterexample | None = None  # of a claim that something exists
+    smallest: str = "globally"  # or "locally": the witness, as in `Refuted`
 
     def __bool__(self) -> bool:
         return True
 
     def __str__(self) -> str:
+        if self.witness is not None:
+            size = "smallest" if self.smallest == "globally" else "a small"
+            return f"Proved: {self.claim}\n  over {self.over}\n  {size} witness: {self.witness}"
         by = f"{self.inputs:,} inputs run" if self.inputs is not None else ", ".join(self.solvers)
         some = "" if self.satisfying in (None, self.inputs) else f", {self.satisfying:,} of them meet the precondition"
         return f"Proved: {self.claim}\n  over {self.over}\n  by {self.method}: {by}{some}"
@@ -58,12 +63,15 @@ class Proved:
 
 @dataclass(frozen=True)
 class Refuted:
-    """The claim fails; `smallest`: no smaller counterexample exists ("globally"), or none was found nearby ("locally")."""
+    """The claim fails; `smallest`: no smaller counterexample exists ("globally"), or none was found nearby ("locally").
+
+    A claim that something exists fails without a counterexample: there is nothing of the kind.
+    """
 
     claim: str
     method: str
     over: str
-    counterexample: Counterexample
+    counterexample: Counterexample | None  # None: nothing of what is claimed to exist does
     smallest: str = "globally"  # or "locally"
     inputs: int | None = None  # how many were run
     failures: int | None = None  # how many failed, where all were run
@@ -75,7 +83,15 @@ class Refuted:
     def __bool__(self) -> bool:
         return False
 
+    @property
+    def why(self) -> str:
+        """The counterexample as text."""
+        return "nothing makes it true" if self.counterexample is None else str(self.counterexample)
+
     def __str__(self) -> str:
+        if self.counterexample is None:
+            by = f"{self.inputs:,} inputs run" if self.inputs is not None else ", ".join(self.solvers)
+            return f"Refuted: {self.claim}\n  over {self.over}\n  {self.why}, by {self.method}: {by}"
         count = "" if self.failures is None else f"\n  {self.failures:,} of {self.satisfying or self.inputs:,} fail"
         size = "smallest" if self.smallest == "globally" else "a small"
         return f"Refuted: {self.claim}\n  over {self.over}\n  {size} counterexample: {self.counterexample}{count}"
@@ -142,6 +158,8 @@ def verdict_from_json(data: Mapping[str, Any]) -> Verdict:
     if kind is None:
         raise FileError(f"{data.get('answer')!r} is not an answer; there are {', '.join(_KINDS)}.")
     try:
+        if kind is Refuted and fields["counterexample"] is None and "for some " not in _text(fields["claim"]):
+            raise TypeError("no counterexample, of a claim that does not say that something exists")
         return kind(**{name: _READERS[name](value) for name, value in fields.items()})
     except (KeyError, TypeError) as error:
         raise FileError(f"an answer {kind.__name__} with wrong fields: {error}.") from None
@@ -177,7 +195,9 @@ def _seconds(value: Any) -> float:
     return float(value)
 
 
-def _counterexample(value: Any) -> Counterexample:
+def _counterexample(value: Any) -> Counterexample | None:
+    if value is None:
+        return None
     if not isinstance(value, Mapping):
         raise TypeError(f"{value!r} is not a counterexample")
     readers: dict[str, Callable[[Any], Any]] = {"input": _texts, "values": _named_texts, "observed": _named_texts}
@@ -189,5 +209,5 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("inputs", "satisfying", "failures"), _count),
     **dict.fromkeys(("solvers", "assumptions", "tried"), _texts),
     "seconds": _seconds,
-    "counterexample": _counterexample,
+    **dict.fromkeys(("counterexample", "witness"), _counterexample),
 }

@@ -80,6 +80,8 @@ def load_certificate(
     verdict = verdict_from_json(content["verdict"])
     if verdict.claim != str(claim):
         raise FileError(f"{path}: the verdict is about another claim.")
+    if isinstance(verdict, Refuted) and (verdict.counterexample is None) != (claim.quantifier == "some"):
+        raise FileError(f"{path}: a claim for all is refuted by a counterexample, one of existence by none.")
     if digest(claim) != content.get("claim_digest"):
         raise FileError(f"{path}: the predicate given is not the one that the claim was decided with.")
     return claim, verdict
@@ -110,7 +112,7 @@ def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | Non
     What was left open has nothing to confirm. The assumptions are those of the check now, not what the file says.
     """
     claim, said = load_certificate(path, predicate)
-    if isinstance(said, Refuted):
+    if isinstance(said, Refuted) and said.counterexample is not None:
         failing = _still_fails(claim, said)
         what = "the counterexample fails the claim" if failing else "the counterexample does not fail the claim"
         return Recheck(said, f"{what}, run in exact fractions", failing, of_meaning(claim))
@@ -126,6 +128,7 @@ def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | Non
 
 def _still_fails(claim: Claim, said: Refuted) -> bool:
     example, subject = said.counterexample, claim.subject
+    assert example is not None
     if isinstance(subject, Inputs):
         words = example.input or ()
         unknown = [word for word in words if word not in subject.vocabulary]

@@ -10,11 +10,11 @@ from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
-from glyptic.prove.answers import Verdict
+from glyptic.prove.answers import Proved, Refuted, Unknown, Verdict
 from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.deciding import Means, enumerate_claim
 from glyptic.prove.enumeration.units import count_values
-from glyptic.prove.expressions import ClaimError
+from glyptic.prove.expressions import TRUE, ClaimError
 
 Method = Literal["auto", "enumerate", "smt"]
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
@@ -55,10 +55,20 @@ def check(
       over all 961 values of x, y in fixed:2
       smallest counterexample: x = 1/4, y = -∞: [x + [y − x]] is -7/2
       240 of 961 fail
+    >>> from glyptic.prove import exists
+    >>> print(check(exists(Values("x"), x * x == x, requires=x > 1), Fixed(3)))
+    Proved: for some x in fixed:3, with x > 1: [x·x] = x
+      over all 127 values of x in fixed:3
+      smallest witness: x = ∞: [x·x] is ∞
+    >>> print(check(exists(Values("x"), x * x == 2), Fixed(3)))
+    Refuted: for some x in fixed:3: [x·x] = 2
+      over all 127 values of x in fixed:3
+      nothing makes it true, by enumeration: 127 inputs run
     """
     claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
     if terms not in ("simplified", "plain"):
         raise InputError(f"terms {terms!r} is not one of simplified, plain.")
+    asked = claim if claim.quantifier == "all" else one_condition(claim)
     if method not in ("auto", "enumerate", "smt"):
         raise InputError(f"method {method!r} is not one of auto, enumerate, smt.")
     if method == "smt" or (method == "auto" and _too_many(claim)):
@@ -67,13 +77,14 @@ def check(
         assert claim.subject.format is not None
         limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
         stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
-        return smt.check(claim, claim.subject.format, terms=terms, **stated)
+        return answer_to(claim, smt.check(asked, claim.subject.format, terms=terms, **stated))
     if terms != "simplified" and method == "enumerate":
         raise InputError("terms='plain' is about solvers' terms; an enumeration has none.")
     if megabytes is not None and method == "enumerate":
         raise InputError("megabytes bounds solvers; an enumeration needs a few megabytes a worker whatever its length.")
     path = None if journal is None else Path(journal)
-    return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
+    means = Means(engine, backend, workers, path, seconds, count_all, progress)
+    return answer_to(claim, enumerate_claim(asked, means))
 
 
 def _too_many(claim: Claim) -> bool:
@@ -81,6 +92,32 @@ def _too_many(claim: Claim) -> bool:
     return (
         not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
     )
+
+
+# Existence ------------------------------------------------------------------------------------------------------------
+
+
+def one_condition(claim: Claim) -> Claim:
+    """A claim of existence as one condition: a witness is what makes both sides true, and no precondition can be vacuous."""
+    return replace(claim, requires=TRUE, ensures=claim.requires & claim.ensures)
+
+
+def answer_to(claim: Claim, found: Verdict) -> Verdict:
+    """The verdict on a claim of existence, from the search for the smallest element that settles it.
+
+    What the search "refutes" with an example it has found: the example is the witness. What it "proves" is that there is none.
+    """
+    if claim.quantifier == "all":
+        return found
+    rests: dict[str, Any] = {"claim": str(claim), "method": found.method, "over": found.over, "inputs": found.inputs}
+    match found:
+        case Unknown():
+            return replace(found, claim=str(claim))
+        case Refuted():
+            rests |= {"witness": found.counterexample, "smallest": found.smallest}
+            return Proved(**rests, solvers=found.solvers, assumptions=found.assumptions, seconds=found.seconds)
+    rests |= {"counterexample": None, "solvers": found.solvers, "assumptions": found.assumptions}
+    return Refuted(**rests, seconds=found.seconds)
 
 
 def in_format(claim: Claim, format: AnyFormat | None) -> Claim:

@@ -148,8 +148,8 @@ def _read(verdict: Verdict) -> tuple[bool | None, str, str]:
         case Proved(method="smt", solvers=solvers):
             agreed = [said.split()[0] for said in solvers if said.endswith("unsat")]
             return True, f"smt ({' and '.join(agreed)})", ""
-        case Refuted(method=method, counterexample=example):
-            return False, method, str(example)
+        case Refuted(method=method):
+            return False, method, verdict.why
         case Unknown(reason=reason):
             return None, "nothing so far", f"stopped by {reason}"
         case Vacuous():

@@ -18,7 +18,7 @@ from glyptic.prove.answers import Counterexample, Refuted
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.settings import free_names, judge, setting_of_codes, setting_of_visit, walk_of
 from glyptic.prove.enumeration.trie import whole_visit
-from glyptic.prove.evaluation import Batch, Partial, value
+from glyptic.prove.evaluation import Batch, Partial, in_scope, value
 
 SECONDS = 20.0  # for making a counterexample smaller
 
@@ -108,11 +108,13 @@ def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
 def observations(claim: Claim, setting: Batch, format: AnyFormat) -> dict[str, str]:
     """What each side of the claim's comparisons comes to, for the one element of a setting."""
     seen: dict[str, str] = {}
-    for node in claim.ensures.parts():
-        if isinstance(node, e.Comparison):
+    for node, bound in in_scope(claim.ensures, setting):
+        if isinstance(node, e.Let | e.LetValue):
+            seen[node.name] = _shown(value(node.value, setting, bound), setting, format)
+        elif isinstance(node, e.Comparison):
             for side in (node.left, node.right):
-                if not isinstance(side, e.Constant | e.Variable):
-                    seen[str(side)] = _shown(value(side, setting), setting, format)
+                if not isinstance(side, e.Constant | e.Variable | e.Local):
+                    seen[str(side)] = _shown(value(side, setting, bound), setting, format)
         elif isinstance(node, e.SameWord):
             for word in (node.left, node.right):
                 if not isinstance(word, e.Text):

@@ -6,33 +6,54 @@ from collections.abc import Iterable
 
 from glyptic.errors import GlypticError
 from glyptic.exact import Transformer
+from glyptic.exact.forward import visible_pairs
+from glyptic.exact.transformer import parts
 from glyptic.prove import expressions as e
 from glyptic.prove.evaluation import WORDS_BELOW
 from glyptic.prove.expressions import ClaimError
-from glyptic.prove.subjects import Block, Inputs, Subject, Values
+from glyptic.prove.scopes import check_grammar, check_scopes
+from glyptic.prove.subjects import Block, Inputs, Subject, Values, check_index
 
 
-def check_names(subject: Subject, nodes: Iterable[e.Node]) -> None:
-    """Check the names in all nodes of a claim's expressions."""
-    for node in nodes:
-        match node:
-            case e.Variable():
-                _check_variable(subject, node)
-            case e.Coordinate() | e.Logit() | e.Answer() | e.Defined():
-                _check_of_transformer(subject, node)
-            case e.Token(position):
-                _need_inputs(subject, node)
-                _check_position(subject, position)
-            case e.Accepted() | e.Holds():
-                _need_inputs(subject, node)
-            case e.SameChains(left, right):
-                _need_inputs(subject, node)
-                for of in (left, right):
-                    _transformer(subject, node, of)
-            case e.SameWord(left, right):
-                for said, text in ((left, right), (right, left)):
-                    if isinstance(text, e.Text):
-                        _check_word(subject, said, text.text)
+def check_names(subject: Subject, conditions: Iterable[e.Condition]) -> None:
+    """Check the names in a claim's conditions, and that these are made as expressions are."""
+    whole = tuple(conditions)
+    for condition in whole:
+        check_grammar(condition)
+    check_scopes(whole, subject.names if isinstance(subject, Values) else ())
+    for condition in whole:
+        for node in condition.parts():
+            _check_node(subject, node)
+
+
+def _check_node(subject: Subject, node: e.Node) -> None:
+    match node:
+        case e.Variable():
+            _check_variable(subject, node)
+        case e.Coordinate() | e.Logit() | e.Answer() | e.Defined():
+            _check_of_transformer(subject, node)
+        case e.Attention():
+            _check_attention(subject, node)
+        case e.Parameter(part, index, of):
+            shapes = {name: codes.shape for name, codes, _ in parts(_transformer(subject, node, of))}
+            if part not in shapes:
+                raise ClaimError(f"no weights {part!r}; there are {', '.join(shapes)}.")
+            check_index(part, index, shapes[part])
+        case e.Token(position):
+            _need_inputs(subject, node)
+            _check_position(subject, position)
+        case e.Accepted() | e.Holds():
+            _need_inputs(subject, node)
+        case e.SameChains(left, right):
+            _need_inputs(subject, node)
+            for of in (left, right):
+                _transformer(subject, node, of)
+        case e.SameWord(left, right):
+            if isinstance(left, e.Text) and isinstance(right, e.Text):
+                raise ClaimError(f"{node} compares two words; compare an answer or a token with one.")
+            for said, text in ((left, right), (right, left)):
+                if isinstance(text, e.Text):
+                    _check_word(subject, said, text.text)
 
 
 def _check_variable(subject: Subject, node: e.Variable) -> None:
@@ -73,6 +94,26 @@ def _check_of_transformer(subject: Subject, node: e.Coordinate | e.Logit | e.Ans
         fewest = min(subject.steps[subject.min_length - 1 :]) if isinstance(subject, Inputs) else 1
         if not -fewest <= node.step < fewest:
             raise ClaimError(f"{node}: there is no such step; the shortest chain of thought has {fewest}, from 0.")
+
+
+def _check_attention(subject: Subject, node: e.Attention) -> None:
+    """A head of a layer that is run, and a pair that its mask shows, at every length."""
+    transformer = _transformer(subject, node, node.of)
+    layers = subject.layers_of(transformer) if isinstance(subject, Block) else range(len(transformer.layers))
+    if node.layer not in layers:
+        known = f"{layers.start} to {layers.stop - 1}" if layers else "none"
+        raise ClaimError(f"{node}: no layer {node.layer} is run here; those that are: {known}.")
+    heads = len(transformer.layers[node.layer].heads)
+    if not 0 <= node.head < heads:
+        raise ClaimError(f"{node}: layer {node.layer} has {heads} heads, from 0.")
+    for position in (node.query, node.key):
+        _check_position(subject, position)
+    assert not isinstance(subject, Values)
+    several = range(subject.min_length, subject.max_length + 1) if isinstance(subject, Inputs) else [subject.positions]
+    mask = transformer.options.mask
+    for length in several:
+        if not visible_pairs(mask, 0, length)[node.query, node.key]:
+            raise ClaimError(f"{node}: of {length} positions the {mask} mask hides that key from that query.")
 
 
 def _check_word(subject: Subject, said: e.Word, text: str) -> None:

@@ -29,9 +29,10 @@ Json = dict[str, Any]
 _NODES = {
     kind.__name__: kind
     for kind in (
-        *(e.Variable, e.Coordinate, e.Logit, e.Constant, e.Operation),
+        *(e.Variable, e.Coordinate, e.Logit, e.Attention, e.Parameter, e.Constant, e.Operation),
+        *(e.Choice, e.Local, e.LetValue),
         *(e.Answer, e.Token, e.Text),
-        *(e.Comparison, e.SameWord, e.SameChains, e.Junction, e.Negation, e.Implication),
+        *(e.Comparison, e.SameWord, e.SameChains, e.Junction, e.Negation, e.Implication, e.Equivalence, e.Let),
         *(e.Accepted, e.Holds, e.Defined),
     )
 }
@@ -77,6 +78,7 @@ def claim_to_json(claim: Claim) -> Json:
     """A claim as plain JSON values, its transformers whole."""
     return {
         "name": claim.name,
+        "quantifier": claim.quantifier,
         "subject": _subject_to_json(claim.subject),
         "requires": _node_to_json(claim.requires),
         "ensures": _node_to_json(claim.ensures),
@@ -88,7 +90,7 @@ def claim_from_json(data: Json, predicate: Callable[[Any], bool] | None = None) 
     try:
         subject = _subject_from_json(data["subject"])
         requires, ensures = (_node_from_json(data[side], predicate) for side in ("requires", "ensures"))
-        return Claim(subject, ensures, requires, data["name"])
+        return Claim(subject, ensures, requires, data["name"], data.get("quantifier", "all"))
     except GlypticError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -111,6 +113,7 @@ def _subject_to_json(subject: Values | Block | Inputs) -> Json:
         "free": [list(place) for place in subject.free],
         "fixed": [[name, position, str(number)] for (name, position), number in subject.fixed.items()],
         "from_positions": list(subject.from_positions),
+        "free_weights": [[part, list(index)] for part, index in subject.free_weights],
     }
 
 
@@ -123,7 +126,8 @@ def _subject_from_json(data: Json) -> Values | Block | Inputs:
     fixed = {(name, position): _number(text) for name, position, text in data["fixed"]}
     free = tuple((name, position) for name, position in data["free"])
     sizes = data["first"], data["last"], data["positions"]
-    return Block(transformers, *sizes, free, fixed, tuple(data["from_positions"]))
+    weights = tuple((part, tuple(index)) for part, index in data.get("free_weights", ()))
+    return Block(transformers, *sizes, free, fixed, tuple(data["from_positions"]), weights)
 
 
 def _node_to_json(node: Any) -> Any:

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from glyptic.exact import Transformer
+from glyptic.exact.transformer import parts
 from glyptic.numbers import AnyFormat
-from glyptic.prove.expressions import ClaimError
+from glyptic.prove.expressions import ClaimError, entry_name, name_of_value
 
 Place = tuple[str, int]  # a coordinate at a position
+Entry = tuple[str, tuple[int, ...]]  # a place in a weight array: the part's name, as `exact.transformer.parts` says it
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Values:
         object.__setattr__(self, "format", format)
 
     def __str__(self) -> str:
-        return ", ".join(self.names) + (f" in {self.format}" if self.format else "")
+        return ", ".join(map(name_of_value, self.names)) + (f" in {self.format}" if self.format else "")
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,9 @@ class Block:
     The other places hold `fixed`, or, for coordinates in `from_positions`, what the position embedding writes there;
     else 0. In claims `before` and `after` are the residual around the layers; `logit` and `answer` are read off the
     last column. A second transformer (`of="b"`) gets the same residual, coordinate by name.
+
+    Entries of weight arrays in `free_weights` range over the whole format too: "for all M". Each is one value, the same in every
+    transformer that has a part of that name and shape (that of the first that has it); a `Parameter` reads it.
     """
 
     transformers: Mapping[str, Transformer]
@@ -44,9 +51,11 @@ class Block:
     free: tuple[Place, ...] = ()
     fixed: Mapping[Place, Any] = field(default_factory=dict)
     from_positions: tuple[str, ...] = ()
+    free_weights: tuple[Entry, ...] = ()
 
     def __str__(self) -> str:
-        free = ", ".join(f"{name}@{position}" for name, position in self.free)
+        places = [f"{name}@{position}" for name, position in self.free]
+        free = ", ".join([*places, *(entry_name(*entry) for entry in self.free_weights)])
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
         last = len(next(iter(self.transformers.values())).layers) if self.last is None else self.last
         where = f"layers {self.first} to {last - 1}" if self.first < last else "the output"
@@ -60,6 +69,23 @@ class Block:
     def format(self) -> AnyFormat:
         return next(iter(self.transformers.values())).format
 
+    def layers_of(self, transformer: Transformer) -> range:
+        """The numbers of the layers that are run."""
+        return range(self.first, len(transformer.layers) if self.last is None else self.last)
+
+    def entries_of(self, name: str) -> tuple[tuple[int, Entry], ...]:
+        """The free entries that a transformer has, each with its number among `free_weights`."""
+        shapes = {part: codes.shape for part, codes, _ in parts(self.transformers[name])}
+        wanted = {part: _first_shape(self.transformers.values(), part) for part, _ in self.free_weights}
+        numbered = enumerate(self.free_weights)
+        return tuple((k, (part, index)) for k, (part, index) in numbered if shapes.get(part) == wanted[part])
+
+
+def _first_shape(transformers: Iterable[Transformer], part: str) -> tuple[int, ...] | None:
+    """The shape of a part in the first transformer that has it."""
+    shapes = (codes.shape for t in transformers for name, codes, _ in parts(t) if name == part)
+    return next(shapes, None)
+
 
 def block(
     transformer: Transformer,
@@ -67,16 +93,27 @@ def block(
     *,
     free: Iterable[str | Place] | None = None,
     positions: int = 1,
+    weights: Iterable[str | Entry] = (),
     **rest: Any,
 ) -> Block:
-    """A block; `free` names coordinates (at every position) or places; None: every coordinate that is not set otherwise."""
+    """A block; `free` names coordinates (at every position) or places; None: every coordinate that is not set otherwise.
+
+    `weights` names weight arrays whose entries are free, all of them or one: "output", ("output", (0, 1)).
+    """
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
     held = set(rest.get("from_positions", ())) | {name for name, _ in rest.get("fixed", {})}
     wanted = [name for name in transformer.coordinates if name not in held] if free is None else list(free)
     places: list[Place] = []
     for item in wanted:
         places += [(item, i) for i in range(positions)] if isinstance(item, str) else [item]
-    return Block(named, positions=positions, free=tuple(places), **rest)
+    entries: list[Entry] = []
+    for array in weights:
+        if isinstance(array, str):
+            shape = _first_shape(named.values(), array)
+            entries += [(array, ())] if shape is None else [(array, index) for index in np.ndindex(shape)]
+        else:
+            entries.append((array[0], tuple(array[1])))
+    return Block(named, positions=positions, free=tuple(places), free_weights=tuple(entries), **rest)
 
 
 @dataclass(frozen=True)
@@ -136,6 +173,8 @@ def check_subject(subject: Subject) -> None:
         if len(set(subject.names)) < len(subject.names):
             raise ClaimError(f"a variable is named twice in {', '.join(subject.names)}.")
         return
+    if not subject.transformers:
+        raise ClaimError("there is no transformer in the claim; name one.")
     transformers = list(subject.transformers.values())
     if len({str(t.format) for t in transformers}) > 1:
         shown = " and ".join(str(t.format) for t in transformers)
@@ -148,6 +187,8 @@ def check_subject(subject: Subject) -> None:
         _check_places(subject, transformers)
         for transformer in transformers:
             _check_layers(subject, transformer)
+        for part, index in subject.free_weights:
+            _check_entry(subject, part, index)
 
 
 def _check_lengths(subject: Inputs, transformers: list[Transformer]) -> None:
@@ -181,7 +222,9 @@ def _check_places(subject: Block, transformers: list[Transformer]) -> None:
             raise ClaimError(f"{name}@{position}: the block has positions 0 to {subject.positions - 1}.")
     if len(set(subject.free)) < len(subject.free) or set(subject.free) & set(subject.fixed):
         raise ClaimError("a place is named twice among the free and the fixed ones of the block.")
-    if not subject.free:
+    if len(set(subject.free_weights)) < len(subject.free_weights):
+        raise ClaimError("an entry is named twice among the free weights of the block.")
+    if not subject.free and not subject.free_weights:
         raise ClaimError("nothing is free in the block: name coordinates in `free`.")
 
 
@@ -193,3 +236,27 @@ def _check_layers(subject: Block, transformer: Transformer) -> None:
     if subject.from_positions and subject.positions > transformer.max_length:
         has = f"{who} has {transformer.max_length} positions"
         raise ClaimError(f"{has}, so the block's {subject.positions} cannot take coordinates from them.")
+
+
+def _check_entry(subject: Block, part: str, index: tuple[int, ...]) -> None:
+    """A free weight must exist, be among what the block runs, and be allowed to be any number."""
+    shape = _first_shape(subject.transformers.values(), part)
+    if shape is None:
+        known = ", ".join(dict.fromkeys(name for t in subject.transformers.values() for name, _, _ in parts(t)))
+        raise ClaimError(f"no weights {part!r}; there are {known}.")
+    check_index(part, index, shape)
+    if part.endswith(".epsilon"):
+        raise ClaimError(f"{part} is never negative, so it cannot be free; free a gain or a bias.")
+    runs = ["output"]
+    for transformer in subject.transformers.values():
+        layers = subject.layers_of(transformer)
+        runs += [f"layers.{l}." for l in layers]
+        runs += ["final_norm."] * (layers.stop == len(transformer.layers))
+    if not part.startswith(tuple(runs)):
+        raise ClaimError(f"{part} is not run in this block, so nothing depends on it; free what its layers have.")
+
+
+def check_index(part: str, index: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """An entry must lie within its array; indices count from 0."""
+    if len(index) != len(shape) or not all(type(k) is int and 0 <= k < n for k, n in zip(index, shape, strict=True)):
+        raise ClaimError(f"no entry {entry_name(part, index)}; the array has the shape {shape}, counted from 0.")

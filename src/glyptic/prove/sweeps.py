@@ -12,6 +12,10 @@ fixed:2    Proved       31
 fixed:3    Proved      127
 float:1,2  Refuted      47  x = 1/8: [[x·B]·B] is 15/8
 float:2,2  Refuted      79  x = 1/16: [[x·B]·B] is 13/4
+>>> print(sweep(amplified, "fixed:2..4", workers=1, progress=False).verdict)
+Proved: two products amplify, in each of the formats
+  over formats fixed:2 fixed:3 fixed:4
+  by sweep: 669 inputs run
 """
 
 from __future__ import annotations
@@ -19,24 +23,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from tqdm.auto import tqdm
 
-from glyptic.errors import FileError, GlypticError
+from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.files import write_whole
 from glyptic.exact.report import table
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, Exact, parse_format
 from glyptic.parallel import WorkerLost, cores, stream
-from glyptic.prove.answers import Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
+from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
 from glyptic.prove.checking import check, in_format
 from glyptic.prove.claims import Claim
 from glyptic.prove.grids import format_grid
 from glyptic.prove.portable import digest
 
 KIND, VERSION = "glyptic.prove.sweep", 2
+METHOD = "sweep"
 ClaimOf = Claim | Callable[[AnyFormat], Claim]
 
 
@@ -50,21 +56,73 @@ class Sweep:
     def __str__(self) -> str:
         rows = []
         for format, verdict in self.verdicts.items():
-            why = str(verdict.counterexample) if isinstance(verdict, Refuted) else ""
-            why = verdict.reason if isinstance(verdict, Unknown) else why
-            rows.append((format, type(verdict).__name__, "" if verdict.inputs is None else verdict.inputs, why))
-        return f"{self.name}\n" + table(["format", "answer", "inputs", "smallest counterexample"], rows, "llrl")
+            inputs = "" if verdict.inputs is None else verdict.inputs
+            rows.append((format, type(verdict).__name__, inputs, _seen(verdict)))
+        of_existence = any(isinstance(verdict, Proved) and verdict.witness for verdict in self.verdicts.values())
+        shown = "smallest witness" if of_existence else "smallest counterexample"
+        return f"{self.name}\n" + table(["format", "answer", "inputs", shown], rows, "llrl")
 
     @property
     def holds_in(self) -> tuple[str, ...]:
         """The formats in which the claim is proved."""
         return tuple(format for format, verdict in self.verdicts.items() if verdict)
 
+    @property
+    def verdict(self) -> Verdict:
+        """One verdict for all the formats: proved if it is in each, refuted by the smallest in which it is, else open.
+
+        Where nothing meets the precondition in some format, and it is proved in all others, it is vacuous: there it says nothing.
+        """
+        said = f"{self.name}, in each of the formats"
+        over = f"formats {' '.join(self.verdicts)}"
+        about = {"method": METHOD, "over": over, "seconds": sum(one.seconds for one in self.verdicts.values())}
+        first = min(self.verdicts, key=self._rank)
+        found = self.verdicts[first]
+        rests = tuple(dict.fromkeys(text for one in self.verdicts.values() for text in getattr(one, "assumptions", ())))
+        match found:
+            case Refuted():
+                return replace(found, claim=f"{said}: not in {first}", **about)  # type: ignore[arg-type]
+            case Unknown(reason=reason):
+                open_ones = [name for name, one in self.verdicts.items() if isinstance(one, Unknown)]
+                return Unknown(said, reason=f"{first}: {reason}", tried=(f"open in {' '.join(open_ones)}",), **about)  # type: ignore[arg-type]
+            case Vacuous(requires=requires):
+                return Vacuous(said, requires=f"{requires} in {first}", assumptions=rests, **about)  # type: ignore[arg-type]
+        counts = [one.inputs for one in self.verdicts.values()]
+        inputs = sum(count for count in counts if count is not None) if None not in counts else None
+        solvers = tuple(f"{name} by {one.method}" for name, one in self.verdicts.items())
+        return Proved(said, inputs=inputs, solvers=solvers, assumptions=rests, **about)  # type: ignore[arg-type]
+
+    def _rank(self, format: str) -> tuple[int, float]:
+        """Refutations before what is open, that before what says nothing, and proofs last; small formats first."""
+        read = parse_format(format)
+        kinds = (Refuted, Unknown, Vacuous, Proved)
+        return kinds.index(type(self.verdicts[format])), inf if isinstance(read, Exact) else read.size
+
+    @property
+    def conclusion(self) -> str:
+        """The one verdict in a line."""
+        verdict = self.verdict
+        why = verdict.why if isinstance(verdict, Refuted) else verdict.reason if isinstance(verdict, Unknown) else ""
+        why = f"nothing meets {verdict.requires}" if isinstance(verdict, Vacuous) else why
+        return f"{type(verdict).__name__}: {verdict.claim}{f'; {why}' if why else ''}"
+
     def figure(self, path: str | os.PathLike[str]) -> None:
         """The picture: floats by e and s, everything else in a row each."""
         from glyptic.prove.figures import draw_sweep
 
         draw_sweep(self, path)
+
+
+def _seen(verdict: Verdict) -> str:
+    """What a row shows beside the answer: the counterexample, the witness, or why it is open."""
+    match verdict:
+        case Refuted():
+            return verdict.why
+        case Unknown(reason=reason):
+            return reason
+        case Proved(witness=witness) if witness is not None:
+            return str(witness)
+    return ""
 
 
 def sweep(
@@ -84,6 +142,8 @@ def sweep(
     claim, weights included, is the same as then, and was decided.
     """
     wanted = format_grid(formats) if isinstance(formats, str) else list(formats)
+    if not wanted:
+        raise FormatError("no formats are given to sweep over; name some, such as fixed:1..8.")
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
     done = {} if kept is None else _still_good(_read(Path(kept), title), claim, wanted)
     workers = workers or cores()

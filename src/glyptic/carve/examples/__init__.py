@@ -53,14 +53,25 @@ EXAMPLES: dict[str, Callable[..., Transformer]] = {
 }
 
 
-def by_name(text: str, format: AnyFormat) -> Transformer:
+def by_name(text: str, format: AnyFormat, *, force: bool = False) -> Transformer:
     """A decider from its name and parameters, in order or by name: `parity:8`, `contains:101,16`,
-    `modular:5,residue=2`.
+    `modular:5,residue=2`. `force` builds it in formats that it refuses, where it may be wrong.
+    """
+    given, name = parameters(text), text.partition(":")[0]
+    forced = {"force": True} if force and name != "random" else {}  # `random` refuses nothing
+    return EXAMPLES[name](format, **given, **forced)
+
+
+def parameters(text: str) -> dict[str, Any]:
+    """The parameters that a decider's name gives, those left out not among them.
+
+    >>> parameters("modular:5,residue=2")
+    {'modulus': 5, 'residue': 2}
     """
     name, _, rest = text.partition(":")
     if name not in EXAMPLES:
         raise ModelError(f"no built-in decider {name!r}; there are {', '.join(EXAMPLES)}.")
-    return EXAMPLES[name](format, **_parameters(name, rest))
+    return _parameters(name, rest)
 
 
 def usage(name: str) -> str:
@@ -74,7 +85,9 @@ def usage(name: str) -> str:
 
 
 def _signature(name: str) -> list[inspect.Parameter]:
-    return list(inspect.signature(EXAMPLES[name], eval_str=False).parameters.values())[1:]
+    """What the name can give: all but the format, and `force`, which is asked for in Python."""
+    everything = inspect.signature(EXAMPLES[name], eval_str=False).parameters.values()
+    return [parameter for parameter in everything if parameter.name not in ("format", "force")]
 
 
 def _parameters(name: str, text: str) -> dict[str, Any]:
@@ -108,6 +121,7 @@ __all__ = [
     "majority",
     "modular",
     "palindromes",
+    "parameters",
     "parity",
     "random",
     "usage",

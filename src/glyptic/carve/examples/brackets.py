@@ -25,7 +25,9 @@ VALID, DEPTH, CLOSES, ORDINAL, BAD, ALL_BAD = "valid", "depth", "closes", "ordin
 CLEAN, CLOSED = "clean", "closed"
 
 
-def brackets(format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str = "()") -> Transformer:
+def brackets(
+    format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str = "()", *, force: bool = False
+) -> Transformer:
     """Whether the brackets are balanced, and never deeper than `depth`; `pairs` lists opening and closing ones: "()[]".
 
         0  depth: openings less closings so far         FF: the level that this bracket opens or closes; bad if outside
@@ -44,7 +46,7 @@ def brackets(format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str
     >>> T.answer("([])[]"), T.answer("([)]"), T.answer("((()))")
     ('YES', 'NO', 'NO')
     """
-    facts = needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True)
+    facts = needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True, force=force)
     check_vocabulary("brackets", pairs)
     if len(pairs) % 2 or depth < 1:
         raise InputError(

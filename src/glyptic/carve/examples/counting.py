@@ -27,7 +27,9 @@ from glyptic.exact import Layer, Transformer
 from glyptic.numbers import AnyFormat
 
 
-def majority(format: AnyFormat, max_length: int = 12, letter: str = "1", vocabulary: str = "01") -> Transformer:
+def majority(
+    format: AnyFormat, max_length: int = 12, letter: str = "1", vocabulary: str = "01", *, force: bool = False
+) -> Transformer:
     """Whether more than half of the tokens are a letter; one layer.
 
     Each such token counts +1, each other −1; the total decides. In any format with the whole numbers to max_length.
@@ -37,7 +39,7 @@ def majority(format: AnyFormat, max_length: int = 12, letter: str = "1", vocabul
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    facts = needs("majority", format, max_length, counts_to=max_length)
+    facts = needs("majority", format, max_length, counts_to=max_length, force=force)
     check_vocabulary("majority", vocabulary, letter)
     draft = Draft(format, (ONE, "vote", "lead", NO, YES))
     decide = draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1})
@@ -53,6 +55,8 @@ def modular(
     max_length: int = 12,
     letter: str = "1",
     vocabulary: str = "01",
+    *,
+    force: bool = False,
 ) -> Transformer:
     """Whether the number of a letter's occurrences is a residue modulo m; 1 + ⌊log2(max_length / m)⌋ + 1 layers.
 
@@ -67,7 +71,7 @@ def modular(
     check_vocabulary("modular", vocabulary, letter)
     if modulus < 1 or not 0 <= residue < modulus:
         raise InputError(f"modular: residue {residue} modulo {modulus}; it must be one of 0, …, {max(modulus, 1) - 1}.")
-    facts = needs("modular", format, max_length, counts_to=max(max_length, residue + 1))
+    facts = needs("modular", format, max_length, counts_to=max(max_length, residue + 1), force=force)
     multiples = [modulus << t for t in range(max_length.bit_length()) if modulus << t <= max_length][::-1]
     reaches = [f"reaches.{multiple}" for multiple in multiples]
     draft = Draft(format, (ONE, "is_letter", "left", *reaches, NO, YES))
@@ -87,7 +91,9 @@ def modular(
     return assemble(f"modular:{modulus},{residue},{max_length}", draft, tokens, [{}] * max_length, steps, facts)
 
 
-def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabulary: str = "01") -> Transformer:
+def parity(
+    format: AnyFormat, max_length: int = 16, letter: str = "1", vocabulary: str = "01", *, force: bool = False
+) -> Transformer:
     """Whether a letter occurs an odd number of times; ⌈log2 max_length⌉ layers.
 
     Pointer jumping: each position knows the parity of a stretch that ends at it and points at the position before the
@@ -99,7 +105,7 @@ def parity(format: AnyFormat, max_length: int = 16, letter: str = "1", vocabular
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    facts = needs("parity", format, max_length, looks_up=True)
+    facts = needs("parity", format, max_length, looks_up=True, force=force)
     check_vocabulary("parity", vocabulary, letter)
     width = bits_for(max_length)
     here, pointer, further = (digits(name, width) for name in ("here", "pointer", "further"))

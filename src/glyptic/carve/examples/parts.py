@@ -147,17 +147,25 @@ def whole_numbers(format: AnyFormat) -> int:
 
 
 def needs(
-    name: str, format: AnyFormat, max_length: int, *, counts_to: int = 2, looks_up: bool = False
+    name: str,
+    format: AnyFormat,
+    max_length: int,
+    *,
+    counts_to: int = 2,
+    looks_up: bool = False,
+    force: bool = False,
 ) -> tuple[str, ...]:
-    """What a decider rests on, as statements; a format in which one is false is refused, and a length that is none."""
+    """What a decider rests on, as statements; a format in which one is false is refused unless forced, and a length that
+    is none always.
+    """
     if max_length < 1:
         raise InputError(f"{name}: max_length is {max_length}; it must be at least 1.")
-    if whole_numbers(format) < counts_to:
+    if whole_numbers(format) < counts_to and not force:
         raise FormatError(
             f"{name} of inputs up to {max_length} counts to {counts_to}, and {format} has the whole numbers only up to "
             f"{whole_numbers(format)}; choose a wider format or a smaller max_length."
         )
-    if looks_up and EXP_VANISHES.broken(format):
+    if looks_up and not force and EXP_VANISHES.broken(format):
         raise FormatError(
             f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format."
         )

@@ -24,7 +24,9 @@ from glyptic.exact import Layer, Transformer
 from glyptic.numbers import AnyFormat
 
 
-def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabulary: str = "01") -> Transformer:
+def contains(
+    format: AnyFormat, word: str = "101", max_length: int = 16, vocabulary: str = "01", *, force: bool = False
+) -> Transformer:
     """Whether the input contains a word; as many layers as the word has letters.
 
     Layer k asks the position before whether the word's first k + 1 letters end there, and appends its own; the last
@@ -36,7 +38,7 @@ def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabul
     >>> T.answer("0010110"), T.answer("001001")
     ('YES', 'NO')
     """
-    facts = needs("contains", format, max_length, looks_up=True)
+    facts = needs("contains", format, max_length, looks_up=True, force=force)
     check_vocabulary("contains", vocabulary, *word)
     if not word:
         raise InputError("contains: the word is empty; every input contains it.")
@@ -64,7 +66,9 @@ def contains(format: AnyFormat, word: str = "101", max_length: int = 16, vocabul
     return assemble(f"contains:{word},{max_length}", draft, tokens, positions, steps, facts)
 
 
-def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str = "01") -> Transformer:
+def first_equals_last(
+    format: AnyFormat, max_length: int = 16, vocabulary: str = "01", *, force: bool = False
+) -> Transformer:
     """Whether the first token is the last; one layer.
 
     Every position looks at the first: a score of 0 there, of −B elsewhere. In any format with [exp(−B)] = 0 and a 1;
@@ -75,7 +79,7 @@ def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str =
     >>> T.answer("0010"), T.answer("0011")
     ('YES', 'NO')
     """
-    facts = needs("first-equals-last", format, max_length, counts_to=1, looks_up=True)
+    facts = needs("first-equals-last", format, max_length, counts_to=1, looks_up=True, force=force)
     check_vocabulary("first-equals-last", vocabulary)
     is_letter, first = [f"is_{a}" for a in vocabulary], [f"first_{a}" for a in vocabulary]
     draft = Draft(format, (ONE, "later", *is_letter, *first, NO, YES))
@@ -87,7 +91,9 @@ def first_equals_last(format: AnyFormat, max_length: int = 16, vocabulary: str =
     return assemble(f"first-equals-last:{max_length}", draft, tokens, positions, steps, facts)
 
 
-def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01") -> Transformer:
+def palindromes(
+    format: AnyFormat, max_length: int = 12, vocabulary: str = "01", *, force: bool = False
+) -> Transformer:
     """Whether the input reads the same backwards; a layer for each pair of positions, ⌊max_length / 2⌋.
 
     Every position i takes itself for the last. Two pointers start at 0 and at i; each layer reads the two tokens,
@@ -101,7 +107,7 @@ def palindromes(format: AnyFormat, max_length: int = 12, vocabulary: str = "01")
     >>> T.answer("01100110"), T.answer("0111")
     ('YES', 'NO')
     """
-    facts = needs("palindromes", format, max_length, looks_up=True)
+    facts = needs("palindromes", format, max_length, looks_up=True, force=force)
     check_vocabulary("palindromes", vocabulary)
     width, rounds = bits_for(max_length), max(1, max_length // 2)
     here, before, left, right, ahead = (digits(name, width) for name in ("here", "before", "left", "right", "ahead"))

@@ -127,7 +127,8 @@ def _verdict(job: Job, units: list[Unit], journal: Journal, seconds: float) -> V
             about |= {"failures": total.failures, "satisfying": total.satisfying}
         return _refuted(claim, total.example, complete, about)
     if not complete:
-        tried = f"enumeration of {over}: {len(journal.done)} of {len(units)} units, {total.inputs:,} inputs, none fails"
+        none = "none fails" if claim.quantifier == "all" else "no witness among them"
+        tried = f"enumeration of {over}: {len(journal.done)} of {len(units)} units, {total.inputs:,} inputs, {none}"
         reason = f"the time limit, after {seconds:.1f} s"
         return Unknown(str(claim), METHOD, over, reason, (tried,), total.inputs, seconds)
     if not total.satisfying:

@@ -66,8 +66,14 @@ class Walk:
 
     @property
     def shares_prefixes(self) -> bool:
-        """A full mask lets earlier positions see later ones: then nothing can be shared."""
-        return all(p.transformer.options.mask != "full" for p in self.prepared.values())
+        """A full mask lets earlier positions see later ones: then nothing can be shared; and pairs of positions are not."""
+        full = any(p.transformer.options.mask == "full" for p in self.prepared.values())
+        return not full and not any(of_pairs(stage) for stages in self.stages.values() for stage in stages)
+
+
+def of_pairs(stage: str) -> bool:
+    """Whether a traced part has an entry for each query and key."""
+    return stage.endswith((".scores", ".weights"))
 
 
 def front_width(walk: Walk) -> int:
@@ -249,7 +255,10 @@ def whole_visit(walk: Walk, tokens: np.ndarray) -> Visit:
     branches, chains, logits = {}, {}, {}
     for name, prepared in walk.prepared.items():
         done = run_chunk(prepared, tokens, steps, sorted(walk.stages.get(name, ())))
-        traced = {stage: prepared.arithmetic.values(codes)[:, :length] for stage, codes in done.trace.items()}
+        traced = {
+            stage: prepared.arithmetic.values(codes)[: length if of_pairs(stage) else None, :length]
+            for stage, codes in done.trace.items()
+        }
         # With a full mask the trace is that of the last step, which later tokens had a part in.
         last = length - 1 if prepared.transformer.options.mask != "full" else length + steps - 2
         failed, missing = np.zeros(batch, bool), (done.chains[:, :-1] == TIED).any(axis=1)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from tqdm.auto import tqdm
 
 from glyptic.carve import FactError
 from glyptic.errors import InputError
 from glyptic.exact.report import table as text_table
 from glyptic.numbers import Format, Products, parse_format
-from glyptic.parallel import cores, scatter
+from glyptic.parallel import cores, stream
 from glyptic.prove import smt
 from glyptic.prove.answers import Proved, Refuted, Verdict
 from glyptic.prove.library.catalogue import THEOREMS, Theorem
@@ -21,6 +24,7 @@ FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
 FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
 OTHERS = ("fixed:4/even", "float:2,2/even", "fixed:4 fused", "float:2,2 fused")
 SCOPES = (*FIXED, *FLOATS, *OTHERS)  # a format, and how products are read
+PLAIN = ("fixed:2", "fixed:3", "float:1,2", "float:2,2", "fp8_e4m3", "fp8_e5m2", "float:2,2/even", "float:2,2 fused", "fp16")
 
 
 @dataclass(frozen=True)
@@ -67,16 +71,27 @@ def theorem(name: str) -> Theorem:
     return found
 
 
-def prove(
-    name: str, scope: str, seconds: float | None = 60.0, megabytes: int | None = 4096, terms: Rules = "simplified"
-) -> Row:
+@dataclass(frozen=True)
+class Job:
+    """A theorem to prove in a scope, and what each solver may take; in plain terms one solver is enough."""
+
+    theorem: str
+    scope: str
+    seconds: float | None = 60.0
+    megabytes: int | None = 4096
+    terms: Rules = "simplified"
+
+
+def prove(job: Job) -> Row:
     """One theorem in one scope."""
-    one, (format, products), start = theorem(name), read_scope(scope), time.perf_counter()
+    one, (format, products), start = theorem(job.theorem), read_scope(job.scope), time.process_time()
+    limits: dict[str, Any] = {"seconds": job.seconds, "megabytes": job.megabytes}
+    enough = 1 if job.terms == "plain" else None  # the simplifier, which it is to confirm, has spoken before
     try:
-        verdict = smt.check(one.claim(format, products), format, seconds=seconds, megabytes=megabytes, terms=terms)
+        verdict = smt.check(one.claim(format, products), format, terms=job.terms, enough=enough, **limits)
     except FactError as error:
-        return Row(name, one.says, scope, None, str(error))
-    return Row(name, one.says, scope, verdict, seconds=time.perf_counter() - start)
+        return Row(job.theorem, one.says, job.scope, None, str(error))
+    return Row(job.theorem, one.says, job.scope, verdict, seconds=time.process_time() - start)
 
 
 def prove_all(
@@ -87,16 +102,34 @@ def prove_all(
     megabytes: int | None = 4096,
     terms: Rules = "simplified",
     workers: int | None = None,
+    kept: Path | None = None,
     progress: bool = True,
 ) -> list[Row]:
     """All theorems in all scopes, over all cores; each solver may take `seconds` and `megabytes` for one.
 
+    With `kept`, rows are kept in that file as they come, and a run started again goes on from there.
+
     >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
     ['✓s', '✓']
     """
-    chosen = [one.name for one in THEOREMS] if names is None else list(names)
-    jobs = [(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
-    return scatter(prove, jobs, workers=workers or cores(), progress="theorems" if progress else None)
+    from glyptic.prove.library.keeping import Kept
+
+    chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
+    jobs = [Job(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
+    store = None if kept is None else Kept(kept)
+    rows = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
+    left = [(job,) for job in jobs if job not in rows]
+    with tqdm(total=len(jobs), initial=len(rows), desc="theorems", leave=False, disable=not progress) as bar:
+        for job, row in stream(_with_job, left, workers=workers or cores()):
+            rows[job] = row
+            bar.update()
+            if store is not None:
+                store.enter(job, row)
+    return [rows[job] for job in jobs]
+
+
+def _with_job(job: Job) -> tuple[Job, Row]:
+    return job, prove(job)
 
 
 LEGEND = """✓ proved for all values, two solvers agree · ✓s the terms simplify to the theorem, no solver was asked

@@ -1,32 +1,51 @@
-"""Warnings about a transformer: what the errata of hand-made constructions taught to look for.
+"""The linter: what the errata of hand-made constructions taught to look for.
 
-Some are read off the `weights`, others seen on `runs`, of all inputs up to some length, then of longer ones; `sums` does every
-sum again in the other order. A warning is not an error: a construction may saturate on purpose. What must hold is proved, not
-linted.
+Some is read off the `weights`, other things are seen on `runs`, of all inputs up to some length, then of longer ones; `sums` does
+every sum again in the other order. `findings` has the severities, what suppresses a finding, and the report. What must hold is
+proved, not linted.
 """
 
+from collections.abc import Callable, Iterable, Iterator
+
+from glyptic.errors import InputError
 from glyptic.exact import Transformer
+from glyptic.prove.linting.findings import SEVERITIES, Finding, Report, Severity, Suppression
 from glyptic.prove.linting.runs import masked_keys, saturation
-from glyptic.prove.linting.seen import Warning, look, sample_inputs
+from glyptic.prove.linting.seen import Seen, look, sample_inputs
 from glyptic.prove.linting.sums import sum_order
 from glyptic.prove.linting.weights import dead_heads, dead_layers, fixed_last_position, flags_left_over, never_read
 
-CHECKS = (
-    *(never_read, dead_heads, dead_layers, flags_left_over, fixed_last_position),
-    *(masked_keys, saturation, sum_order),
-)
+RULES: dict[str, Callable[[Seen], Iterator[Finding]]] = {
+    "masked keys": masked_keys,
+    "0/0": masked_keys,
+    "fixed last position": fixed_last_position,
+    "flag left over": flags_left_over,
+    "never read": never_read,
+    "dead head": dead_heads,
+    "dead layer": dead_layers,
+    "saturation": saturation,
+    "order of a sum": sum_order,
+}
 
 
-def lint(transformer: Transformer, runs: int = 512) -> list[Warning]:
-    """All warnings, in the order of the checks.
+def lint(transformer: Transformer, runs: int = 512, *, ignore: str | Iterable[str] = ()) -> Report:
+    """What the rules find, the worst first, on so many runs; `ignore` names rules, or places of rules, to be silent.
 
     >>> from glyptic.exact.random import random_transformer
     >>> from glyptic.numbers import Fixed
-    >>> sorted({warning.kind for warning in lint(random_transformer(Fixed(3), seed=1), runs=30)})
-    ['masked keys', 'order of a sum', 'saturation']
+    >>> found = lint(random_transformer(Fixed(3), seed=1), runs=30, ignore=["saturation", "order of a sum@layer 0"])
+    >>> sorted({(finding.severity, finding.rule) for finding in found})
+    [('error', 'masked keys'), ('note', 'order of a sum')]
+    >>> print(found.summary())
+    1 error, 0 warnings, 6 notes, 6 suppressed
     """
+    if runs < 1:
+        raise InputError(f"runs is {runs}; the linter needs at least one run to look at.")
+    wanted = [ignore] if isinstance(ignore, str) else list(ignore)
+    suppressions = [Suppression.parse(text, list(RULES)) for text in wanted]
     seen = look(transformer, runs)
-    return [warning for check in CHECKS for warning in check(seen)]
+    found = [finding for rule in dict.fromkeys(RULES.values()) for finding in rule(seen)]
+    return Report.of(found, suppressions, seen.chosen)
 
 
-__all__ = ["CHECKS", "Warning", "lint", "sample_inputs"]
+__all__ = ["RULES", "SEVERITIES", "Finding", "Report", "Severity", "Suppression", "lint", "sample_inputs"]

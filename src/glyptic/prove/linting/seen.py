@@ -16,18 +16,6 @@ _STAGES = ("embedding", "*.after_*", "final_norm", "*.hidden", "*.head.*")
 
 
 @dataclass(frozen=True)
-class Warning:
-    """One finding: its kind, where, and a sentence."""
-
-    kind: str
-    where: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.where}: {self.message}"
-
-
-@dataclass(frozen=True)
 class Seen:
     """A transformer and what was seen of it."""
 

@@ -14,13 +14,20 @@ import numpy as np
 from glyptic.exact.forward import visible_pairs
 from glyptic.exact.transformer import Layer
 from glyptic.numbers import Exact, decode
-from glyptic.prove.linting.seen import Seen, Warning
+from glyptic.prove.linting.findings import Finding
+from glyptic.prove.linting.seen import Seen
+
+_REASON = "sums go from left to right by definition; it matters only to hardware that sums otherwise."
 
 Pair = tuple[np.ndarray, np.ndarray]  # codes of the same sums, from left to right and from right to left
 
 
-def sum_order(seen: Seen) -> Iterator[Warning]:
-    """One warning for each part of the transformer whose sums depend on their order."""
+def sum_order(seen: Seen) -> Iterator[Finding]:
+    """One finding for each part of the transformer whose sums depend on their order.
+
+    A note: sums go from left to right by definition and in every engine, and look-ups by codes rely on it; it matters to hardware
+    that sums otherwise.
+    """
     if isinstance(seen.transformer.format, Exact):
         return
     for where, pairs in _sums(seen):
@@ -30,7 +37,7 @@ def sum_order(seen: Seen) -> Iterator[Warning]:
                 place = tuple(different[0])
                 one, other = decode(np.array([forwards[place], backwards[place]]), seen.transformer.format)
                 message = f"one sums to {one} from left to right and to {other} from right to left."
-                yield Warning("order of a sum", where, message)
+                yield Finding("order of a sum", "note", where, message, _REASON)
                 break
 
 

@@ -79,7 +79,12 @@ class Terms(RoundedTerms):
         self.exps.append((code, image))
         return image
 
-    # Attention ---------------------------------------------------------------------------------------------------------------
+    # Norms and attention -----------------------------------------------------------------------------------------------------
+
+    def scalar_divisor(self, a: Scalar) -> tuple[Scalar, Any]:
+        if isinstance(a, Fraction):
+            return (self.one, bits.TRUE) if a == 0 else (a, bits.FALSE)
+        return a, self.equal(a, self.zero)  # a term may mean nothing where it is not read
 
     def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], Any]:
         """The weights of one query, and the condition under which they are 0/0."""

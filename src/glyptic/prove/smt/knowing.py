@@ -40,7 +40,7 @@ class Number:
     cases: tuple[Bits, Scalar, Scalar] | None = None  # a condition, the value where it holds, the value elsewhere
 
     def __eq__(self, other: object) -> bool:
-        raise Inexpressible("LayerNorm of free values: whether its variance is 0 is not a solver's term here.")
+        raise TypeError("two terms are compared by their arithmetic's `equal`, which gives a condition.")
 
     __hash__ = object.__hash__
 

@@ -18,12 +18,13 @@ from glyptic.exact.forward import Prepared, State, forward, prepare
 from glyptic.exact.transformer import TIE, Transformer
 from glyptic.numbers import Format, Products
 from glyptic.prove import expressions as e
-from glyptic.prove.claims import Block, Claim, Inputs, Values
-from glyptic.prove.enumeration.settings import free_names, part_of, residual_codes
-from glyptic.prove.evaluation import Partial, truth
+from glyptic.prove.claims import Block, Claim, Entry, Inputs, Values
+from glyptic.prove.enumeration.settings import free_names, part_codes, part_of, residual_codes, stages_of_heads
+from glyptic.prove.evaluation import Partial, Read, truth
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.attention_terms import Terms
 from glyptic.prove.smt.bits import FALSE, TRUE, Bits
+from glyptic.prove.smt.free_weights import with_terms
 from glyptic.prove.smt.plain_terms import PlainTerms
 from glyptic.prove.smt.terms import Inexpressible, Number, Scalar
 
@@ -75,6 +76,8 @@ def pose(
     else:
         setting = _setting_of_block(claim, subject, terms, free)
     given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
+    if claim.quantifier == "some":  # what is looked for is a witness: "failing" is what it satisfies
+        good = bits.opposite(good)
     about = ("plain" if plain else "simplified", setting, tuple(terms.exps), tuple(terms.conditions.values()))
     return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about)  # type: ignore[arg-type]
 
@@ -88,12 +91,18 @@ class TermSetting:
     words: Mapping[str, Word] = field(default_factory=dict)  # the answer of each transformer
     failed: Mapping[str, Bits] = field(default_factory=dict)  # the condition under which each meets 0/0
 
-    def read(self, node: e.Variable | e.Coordinate | e.Logit) -> Partial:
+    def read(self, node: Read) -> Partial:
         number, missing = self.read_value(node)
         return Partial(_array(number), missing)
 
     def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
         return _array(Fraction(number)) if where is TRUE else x  # a term may mean nothing where it is not read
+
+    def chosen(self, where: Bits, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _array(self.arithmetic.choose(where, x[0], y[0]))
+
+    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
 
     def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Bits:
         a, b, terms = x[0], y[0], self.arithmetic
@@ -159,6 +168,12 @@ def _setting_of_block(claim: Claim, subject: Block, terms: Terms, free: Mapping[
 
     def read(node: Any) -> tuple[Scalar, Bits]:
         transformer, run = subject.transformers[node.of], runs[node.of]
+        if isinstance(node, e.Parameter):
+            entries = free_entries(subject, node.of, free)
+            fixed = terms.values(part_codes(transformer, node.part)[node.index][None])[0]
+            return entries.get((node.part, node.index), fixed), FALSE
+        if isinstance(node, e.Attention):
+            return run.traced[node.stage(subject.first)][node.query, node.key, 0], run.failed
         if isinstance(node, e.Logit):
             return run.logits[transformer.answers.index(node.answer)], run.failed
         row = transformer.coordinate(node.coordinate)
@@ -179,25 +194,35 @@ class _BlockRun:
     failed: Bits  # 0/0 in attention
     logits: list[Scalar]
     answer: Word
+    traced: Mapping[str, np.ndarray]  # scores and weights of heads, for those that the claim reads
 
 
 def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> _BlockRun:
-    whole = prepare(subject.transformers[name], terms)
+    whole = with_terms(prepare(subject.transformers[name], terms), free_entries(subject, name, free))
+    wanted, traced = stages_of_heads(claim, subject, name), {}
     met: list[Bits] = []
 
     def complain(_: Any, where: np.ndarray) -> None:
         met.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
 
+    def record(stage: str, array: np.ndarray) -> None:
+        terms.record(name, stage, whole.transformer.coordinates, array)
+        if stage in wanted:
+            traced[stage] = array
+
     before = entering(subject, name, terms, free)
-    coordinates = whole.transformer.coordinates
-    record = lambda stage, x: terms.record(name, stage, coordinates, x) if len(x) == len(coordinates) else None  # noqa: E731
     after, _ = forward(part_of(subject, whole), before, State(), record, complain)
     failed = reduce(bits.either, met, FALSE)
     if not claim.reads_output:
-        return _BlockRun(before, after, failed, [], {})
+        return _BlockRun(before, after, failed, [], {}, traced)
     logits, contest, undecided = _contest(whole, after[:, -1:])
     said = answer(whole.transformer, terms, contest, bits.either(failed, undecided))
-    return _BlockRun(before, after, failed, logits, said)
+    return _BlockRun(before, after, failed, logits, said, traced)
+
+
+def free_entries(subject: Block, name: str, free: Mapping[str, Number]) -> dict[Entry, Scalar]:
+    """The terms of the free weights that a transformer has."""
+    return {entry: free[e.entry_name(*entry)] for _, entry in subject.entries_of(name)}
 
 
 def entering(subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> np.ndarray:

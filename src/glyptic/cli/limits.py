@@ -1,0 +1,35 @@
+"""Limits as people write them on the command line: refused in one sentence where they cannot be meant, before any work."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+
+from glyptic.errors import InputError
+
+_PICTURES = (".svg", ".png", ".pdf")
+
+
+def check_limits(*, seconds: float | None = None, megabytes: int | None = None, workers: int | None = None) -> None:
+    """Time and memory that are positive, and at least one worker.
+
+    >>> check_limits(seconds=float("nan"))
+    Traceback (most recent call last):
+    glyptic.errors.InputError: --seconds nan is no time limit; give a positive number, or leave it out for none.
+    """
+    if seconds is not None and not (isfinite(seconds) and seconds > 0):
+        raise InputError(f"--seconds {seconds:g} is no time limit; give a positive number, or leave it out for none.")
+    if megabytes is not None and megabytes < 1:
+        raise InputError(f"--megabytes {megabytes} leaves no memory; give a positive number, or leave it out.")
+    if workers is not None and workers < 1:
+        raise InputError(f"--workers {workers}: nobody does the work; give 1 or more, or leave it out for one a core.")
+
+
+def check_picture(path: Path | None) -> None:
+    """A place where a figure can be drawn."""
+    if path is None:
+        return
+    if path.suffix.lower() not in _PICTURES:
+        raise InputError(f"--figure {path}: a figure ends in {', '.join(_PICTURES)}.")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"--figure {path}: {'it' if path.is_dir() else path.parent} is {'a' if path.is_dir() else 'no'} folder.")
