@@ -17,7 +17,8 @@ from glyptic.prove.smt import bits
 from glyptic.prove.smt.questions import Question, pose
 from glyptic.prove.smt.terms import Number
 
-Asks = Literal["counterexample", "example"]
+Asks = Literal["counterexample", "witness", "example"]  # to a claim, of a claim that something exists, of its precondition
+Status = Literal["sat", "unsat"]
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,11 @@ class Script:
     """A question as text, and whether some exp in it is only enclosed."""
 
     text: str
-    expected: Literal["sat", "unsat"]
+    expected: Status
     enclosed: bool
 
 
-def script(claim: Claim, asks: Asks, expected: Literal["sat", "unsat"]) -> Script:
+def script(claim: Claim, asks: Asks, expected: Status) -> Script:
     """The file that asks for a counterexample of a claim, or for an example that meets its precondition.
 
     >>> from glyptic.numbers import Fixed
@@ -70,8 +71,8 @@ def script(claim: Claim, asks: Asks, expected: Literal["sat", "unsat"]) -> Scrip
 def _expressions(claim: Claim, question: Question) -> dict[int, list[str]]:
     """The nodes that are values of the claim's expressions, by id: what makes the assertions readable."""
     found: dict[int, list[str]] = {}
-    for node in dict.fromkeys((*claim.requires.parts(), *claim.ensures.parts())):
-        if isinstance(node, e.Value) and not any(type(part).__name__ == "Local" for part in (node, *node.parts())):
+    for node in (*claim.requires.parts(), *claim.ensures.parts()):
+        if isinstance(node, e.Value) and not any(isinstance(part, e.Local) for part in node.parts()):
             number = value(node, question.setting).numbers[0]
             if isinstance(number, Number) and not number.code.is_constant and str(node) not in found.get(id(number.code), []):
                 found.setdefault(id(number.code), []).append(str(node))
@@ -88,18 +89,21 @@ def _assertions(question: Question, asks: Asks) -> list[Assertion]:
         about = f"The code {question.names[k // 2]} is one of the format." if k < 2 * free else "exp lies between its bounds, in order."
         out.append(Assertion(condition, about))
     out.append(Assertion(question.given, "The precondition is met."))
-    if asks == "counterexample":
-        out.append(Assertion(bits.opposite(question.good), "What is claimed does not come out true."))
+    if asks != "example":
+        comes = "does not come out true" if asks == "counterexample" else "comes out true"
+        out.append(Assertion(question.fails, f"What is claimed {comes}."))
     return out
 
 
 def _heading(
     claim: Claim, format: Format, asks: Asks, expected: str, names: list[tuple[str, str]], enclosed: bool
 ) -> str:
-    wanted = "a counterexample to it" if asks == "counterexample" else "values that meet its precondition"
+    wanted = {"counterexample": "a counterexample to it", "witness": "a witness of it"}.get(asks, "values that meet its precondition")
     answer = {
         ("counterexample", "unsat"): "unsat: there is none, so the claim holds",
         ("counterexample", "sat"): "sat: there is one, so the claim fails",
+        ("witness", "sat"): "sat: there is one, so the claim holds",
+        ("witness", "unsat"): "unsat: there is none, so the claim fails",
         ("example", "sat"): "sat: there are some, so the claim says something",
         ("example", "unsat"): "unsat: there are none, so the claim says nothing (it is vacuous)",
     }[(asks, expected)]

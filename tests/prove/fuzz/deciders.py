@@ -1,0 +1,154 @@
+"""One claim, decided in every way there is, and by check.py, which shares no code with any of them: they must agree."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from glyptic.numbers.hosts import refusal
+from glyptic.prove import smt
+from glyptic.prove.answers import Refuted, Unknown, Verdict
+from glyptic.prove.checking import check as decide
+from glyptic.prove.claims import Claim, Inputs, Values
+from glyptic.prove.enumeration.settings import judge, setting_of_codes
+from glyptic.prove.export.standalone import check as standalone
+from glyptic.prove.portable import claim_to_json
+from tests.prove.fuzz.claims import MOST_ELEMENTS
+
+SECONDS = 2.0  # for each question to a solver
+POINTS = 60  # tried of a claim that is too large to be walked through
+
+
+@dataclass
+class Findings:
+    """What is wrong, if anything, and what each way of deciding said."""
+
+    wrong: list[str] = field(default_factory=list)
+    said: Counter[str] = field(default_factory=Counter)
+
+
+WAYS = ("reference", "fast", "smt", "z3")  # both engines; the solvers as they are asked; one solver alone
+
+
+def compare(claim: Claim, seconds: float = SECONDS, points: int = POINTS, ways: tuple[str, ...] = WAYS) -> Findings:
+    """Decide a claim in all ways; whatever differs, and whatever breaks, is a finding."""
+    findings = Findings()
+    ours = standalone.read_claim(json.loads(json.dumps(claim_to_json(claim))))
+    small = standalone.count(ours) <= MOST_ELEMENTS
+    tally = standalone.walk(ours, MOST_ELEMENTS) if small else None
+    if not small:
+        findings.wrong += list(_differing_points(claim, ours, points))
+    for way in ways:
+        if (way in ("reference", "fast") and not small) or (way in ("smt", "z3") and isinstance(claim.subject, Inputs)):
+            continue
+        try:
+            verdict = _decided(claim, way, seconds)
+        except Exception as error:  # a crash is a finding
+            findings.wrong.append(f"{way} broke: {type(error).__name__}: {error}")
+            continue
+        if verdict is None:
+            continue
+        findings.said[f"{way} {type(verdict).__name__}"] += 1
+        if isinstance(verdict, Unknown) and not _may_be_open(verdict):
+            findings.wrong.append(f"{way}: {verdict.reason}")
+        findings.wrong += [f"{way}: {text}" for text in _against(ours, verdict, tally, points)]
+    return findings
+
+
+def _decided(claim: Claim, way: str, seconds: float) -> Verdict | None:
+    format: Any = claim.subject.format
+    if way == "smt":
+        return decide(claim, method="smt", seconds=seconds)
+    if way == "z3":
+        return smt.check(claim, format, seconds=seconds, solvers=["z3"])
+    if way == "fast" and any(refusal(format, fused) is not None for fused in _fused(claim)):
+        return None
+    return decide(claim, method="enumerate", engine=way, workers=1, count_all=True, progress=False)  # type: ignore[arg-type]
+
+
+def _fused(claim: Claim) -> set[bool]:
+    if isinstance(claim.subject, Values):
+        return {False}
+    return {t.options.products == "fused" for t in claim.subject.transformers.values()}
+
+
+def _may_be_open(verdict: Unknown) -> bool:
+    """Time, memory, what terms do not cover, and an exp that is only enclosed leave a claim open; a contradiction does not."""
+    return not any(word in verdict.reason for word in ("contradiction", "fault"))
+
+
+def _against(ours: standalone.Claim, verdict: Verdict, tally: standalone.Tally | None, points: int) -> Iterator[str]:
+    """What speaks against a verdict: all elements where they are few, some of them and the counterexample where they are many."""
+    said = type(verdict).__name__
+    if isinstance(verdict, Unknown):
+        return
+    data = json.loads(json.dumps(verdict.__dict__, default=lambda x: x.__dict__))
+    report = standalone.Report()
+    element = standalone.check_example(ours, {"answer": said, **data}, report, None)
+    if tally is None:
+        yield from (line for line in report.lines if line.startswith("CONTRADICTED"))
+        some = ours.quantifier == "some"
+        for candidate in points_of(ours, points):
+            meets, true = standalone.judge(ours, candidate)
+            hit = meets and (true is True) == some
+            if (said == "Vacuous" and meets) or (hit and said == ("Refuted" if some else "Proved")):
+                yield f"{said}, but at {standalone.shown(ours, candidate)} the claim comes out {true}"
+                return
+        return
+    if standalone.answer(ours, tally) != said:
+        yield f"{said}, and check.py says {standalone.answer(ours, tally)}, first {tally.first}"
+        return
+    standalone.check_against_walk(ours, {"answer": said, **data}, tally, element, report)
+    yield from (line for line in report.lines if line.startswith("CONTRADICTED"))
+
+
+def points_of(ours: standalone.Claim, size: int) -> Iterator[tuple[Any, ...]]:
+    """Random and adversarial elements: the ends of the format, both sides of 0 and 1, of what exp tells apart, and any."""
+    yield from standalone.sample(ours, size, seed=len(standalone.said(ours.ensures)))
+    if ours.kind == "inputs":
+        return
+    rng = random.Random(size)
+    first, last = ours.format.codes()
+    edges = [code for edge in _edges(ours.format) for code in (edge - 1, edge, edge + 1) if first <= code <= last]
+    for _ in range(size):
+        yield tuple(rng.choice(edges) for _ in standalone.free_names(ours))
+
+
+def _edges(format: standalone.Format) -> list[int]:
+    """Codes where exp begins to be more than 0, reaches 1, and reaches B; and powers of two."""
+    first, last = format.codes()
+
+    def first_code(holds: Any) -> int:
+        low, high = first, last
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(format.exp(format.units(middle))) else (middle + 1, high)
+        return low
+
+    found = [first_code(lambda y, level=level: y >= level) for level in (1, format.one(), format.top)]
+    powers = [format.code(format.rounded(1 << k)) for k in range(format.top.bit_length())]
+    return found + powers + [-power for power in powers]
+
+
+def _differing_points(claim: Claim, ours: standalone.Claim, size: int) -> Iterator[str]:
+    """Elements of which the engines and check.py judge differently."""
+    if isinstance(claim.subject, Inputs):
+        return
+    elements = list(points_of(ours, size // 2))
+    codes = np.array(elements, np.int64).T
+    for engine in ("reference", "auto"):
+        satisfying, failing = judge(claim, setting_of_codes(claim, codes, engine))  # type: ignore[arg-type]
+        for element, meets, fails in zip(elements, satisfying, failing, strict=True):
+            our_meets, true = standalone.judge(ours, element)
+            if (bool(meets), bool(fails)) != (our_meets, our_meets and true is not True):
+                yield f"engine {engine} at {element}: meets {meets}, fails {fails}; check.py: {our_meets}, {true}"
+                return
+
+
+__all__ = ["Findings", "Refuted", "compare", "points_of"]
