@@ -24,7 +24,6 @@ from glyptic.prove.export.readme import readme
 from glyptic.prove.export.standalone import blast
 from glyptic.prove.minimise import example_of_codes, satisfies
 from glyptic.prove.portable import claim_to_json
-from glyptic.prove.smt.questions import pose
 from glyptic.prove.smt.smallest import codes_of
 from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
 from glyptic.prove.smt.terms import Inexpressible
@@ -116,11 +115,11 @@ def _example(claim: Claim, verdict: Verdict) -> dict[str, str] | None:
     if isinstance(subject, Inputs) or isinstance(subject.format, Exact) or subject.format is None:
         return None
     try:
-        posed, asked = pose(claim, subject.format), script(claim, "example", "sat")
+        posed = script(claim, "example", "sat")
     except Inexpressible:
         return None
-    reply = ask("bitwuzla", asked.text.replace("(check-sat)", ""))
-    codes = codes_of(posed, reply)
+    reply = ask("bitwuzla", posed.text.replace("(check-sat)\n", ""))
+    codes = codes_of(posed.question, reply)
     if reply.status != "sat" or not satisfies(claim, codes):
         return None
     return dict(example_of_codes(claim, codes).values or {})

@@ -23,11 +23,15 @@ Status = Literal["sat", "unsat"]
 
 @dataclass(frozen=True)
 class Script:
-    """A question as text, and whether some exp in it is only enclosed."""
+    """A question as text, with its expected answer; `enclosed` if some exp in it is only enclosed."""
 
     text: str
     expected: Status
-    enclosed: bool
+    question: Question
+
+    @property
+    def enclosed(self) -> bool:
+        return bool(self.question.exps)
 
 
 def script(claim: Claim, asks: Asks, expected: Status) -> Script:
@@ -65,7 +69,7 @@ def script(claim: Claim, asks: Asks, expected: Status) -> Script:
     )
     heading = _heading(claim, format, asks, expected, names, bool(terms.exps))
     text = f"{comment(heading)}\n(set-info :status {expected})\n(set-logic QF_BV)\n\n{body}(check-sat)\n"
-    return Script(text, expected, bool(terms.exps))
+    return Script(text, expected, question)
 
 
 def _expressions(claim: Claim, question: Question) -> dict[int, list[str]]:
