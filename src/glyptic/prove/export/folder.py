@@ -63,7 +63,8 @@ def export(
     """
     target = Path(folder)
     claim = in_format(claim, None)
-    _refuse(target, claim, verdict)
+    check_target(target)
+    _refuse(claim, verdict)
     files, left_out = _data(claim, verdict), dict[str, str]()
     answers: tuple[str, ...] = ()
     posed = _question(claim, verdict, left_out)
@@ -80,14 +81,18 @@ def export(
     return Exported(target, {name: len(text.encode()) for name, text in files.items()}, answers, left_out)
 
 
-def _refuse(target: Path, claim: Claim, verdict: Verdict) -> None:
-    """What cannot be exported, and where."""
+def check_target(target: Path) -> None:
+    """Refuse a place where something is already."""
+    if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
+        raise FileError(f"{target} exists and is not an empty folder; export into a new one.")
+
+
+def _refuse(claim: Claim, verdict: Verdict) -> None:
+    """What cannot be exported."""
     if isinstance(verdict, Unknown):
         raise InputError("the claim was left open, so there is no verdict to export.")
     if verdict.claim != str(claim):
         raise InputError(f"the verdict is about another claim, {verdict.claim!r}: export each with its own.")
-    if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
-        raise FileError(f"{target} exists and is not an empty folder; export into a new one.")
 
 
 def _json(content: Any) -> str:

@@ -27,6 +27,7 @@ from fractions import Fraction
 from itertools import islice, product
 from math import isqrt, prod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 # 1 NUMBERS ============================================================================================================
@@ -1654,6 +1655,7 @@ def beside(name: str) -> Any:
     """A program that lies beside this one, whatever the path is set to."""
     spec = importlib.util.spec_from_file_location(f"beside_{name}", Path(__file__).resolve().with_name(f"{name}.py"))
     assert spec is not None and spec.loader is not None
+    sys.dont_write_bytecode = True  # the folder stays as it is
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -1674,11 +1676,11 @@ def main(arguments: list[str]) -> int:
         print("THE CLAIM", *describe(claim), "", f"THE VERDICT: {verdict['answer']}, by {verdict['method']}", sep="\n")
         report = check(claim, verdict, limit)
         if Path(paths[0]).is_dir() and Path(__file__).with_name("files.py").exists():
-            beside("files").check_files(Path(paths[0]), claim, verdict, report, sys.modules[__name__])
+            beside("files").check_files(Path(paths[0]), claim, verdict, report, SimpleNamespace(**globals()))
     except Unreadable as reason:
         print(f"check.py: {reason}", file=sys.stderr)
         return 2
-    print(*report.lines, sep="\n")
+    print(*sorted(report.lines, key=lambda line: line.startswith("on trust")), sep="\n")
     print("", "CONTRADICTED" if report.wrong else "nothing contradicts the verdict", sep="\n")
     return 1 if report.wrong else 0
 
