@@ -7,7 +7,6 @@ time ends it, and so does one of the proof's size.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -88,6 +87,8 @@ def _short_enough(text: str, by: str, characters: int) -> dict[str, Any]:
 
 
 def _main() -> None:
+    import resource  # not there on every system, and needed in this process only
+
     task = json.loads(sys.stdin.buffer.read())
     limit = int(task["seconds"]) + GRACE
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))

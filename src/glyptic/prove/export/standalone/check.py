@@ -1676,7 +1676,7 @@ def main(arguments: list[str]) -> int:
         print("THE CLAIM", *describe(claim), "", f"THE VERDICT: {verdict['answer']}, by {verdict['method']}", sep="\n")
         report = check(claim, verdict, limit)
         if Path(paths[0]).is_dir() and Path(__file__).with_name("files.py").exists():
-            beside("files").check_files(Path(paths[0]), claim, verdict, report, SimpleNamespace(**globals()))
+            beside("files").check_files(Path(paths[0]), claim, verdict, report, SimpleNamespace(**globals()), limit)
     except Unreadable as reason:
         print(f"check.py: {reason}", file=sys.stderr)
         return 2

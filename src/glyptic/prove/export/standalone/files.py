@@ -32,8 +32,8 @@ def beside(name):
     return module
 
 
-def check_files(folder, claim, verdict, report, check):
-    """Everything that lies in the folder; `check` is the module check.py."""
+def check_files(folder, claim, verdict, report, check, limit=MOST):
+    """Everything that lies in the folder; `check` is the module check.py, `limit` bounds how much is tried."""
     check_manifest(folder, report)
     check_texts(folder, claim, verdict, report, check)
     question = folder / "question.smt2"
@@ -50,7 +50,7 @@ def check_files(folder, claim, verdict, report, check):
         return
     expected = check_heading(text, script, claim, verdict, report, check)
     try:
-        Question(text, script, claim, verdict, report, check, blast).compare()
+        Question(text, script, claim, verdict, report, check, blast, limit).compare()
     except (blast.Refused, ValueError, IndexError, KeyError) as reason:
         report.must(False, "", f"question.smt2 is not about the claim: {type(reason).__name__}: {reason}")
     check_proof(folder, text, expected, report, blast)
@@ -80,6 +80,8 @@ def sha256(path):
 
 
 def check_texts(folder, claim, verdict, report, check):
+    start = f"{claim.name}: " * bool(claim.name) + f"for {claim.quantifier} {subject_said(claim, check)}"
+    report.must(verdict["claim"].startswith((start + ":", start + ",")), "it names what the claim is about", f"the content is {start!r}")
     given = verdict.get("claim_sha256")
     if given is not None:
         report.must(given == sha256(folder / "claim.json"), "the verdict is about this claim", "the verdict is about another claim.json")
@@ -91,6 +93,25 @@ def check_texts(folder, claim, verdict, report, check):
         elements = check.elements_meant(claim, {"values": verdict["example"]})
         meets = any(check.judge(claim, element)[0] for element in elements)
         report.must(meets, "the precondition is met by the example", "the example does not meet the precondition")
+
+
+def subject_said(claim, check):
+    """What a claim ranges over, as Glyptic says it."""
+    s, format = claim.subject, claim.format.name
+    if claim.kind == "values":
+        return ", ".join(check.said({"node": "Variable", "name": name}) for name in s["names"]) + f" in {format}"
+    names = " and ".join(model.name or key or "T" for key, model in claim.models.items())
+    if claim.kind == "inputs":
+        start = f"{s['min_length']} to " if s["min_length"] < s["max_length"] else ""
+        steps = f", {' '.join(map(str, s['steps']))} steps" if any(step != 1 for step in s["steps"]) else ""
+        return f"inputs of length {start}{s['max_length']} of {names} in {format}{steps}"
+    last = len(next(iter(claim.models.values())).heads) if s["last"] is None else s["last"]
+    where = f"layers {s['first']} to {last - 1}" if s["first"] < last else "the output"
+    held = [f"{name}@{position} = {number}".replace("-", "−") for name, position, number in s["fixed"]]
+    held += [f"{name} from the position embedding" for name in s["from_positions"]]
+    many = f" at {s['positions']} positions" if s["positions"] > 1 else ""
+    stands = f" with {', '.join(held)}" if held else ""
+    return f"values of {', '.join(check.free_names(claim))} in {format}, entering {where} of {names}{many}{stands}"
 
 
 def one_line(text):
@@ -121,10 +142,10 @@ def check_heading(text, script, claim, verdict, report, check):
 class Question:
     """question.smt2 beside the claim: the same values and the same conditions, as far as they can be tried."""
 
-    def __init__(self, text, script, claim, verdict, report, check, blast):
+    def __init__(self, text, script, claim, verdict, report, check, blast, limit):
         self.text, self.script, self.claim, self.verdict = text, script, claim, verdict
         self.report, self.check, self.blast, self.format = report, check, blast, claim.format
-        self.width = len(script.values["v0"])
+        self.width, self.few = len(script.values["v0"]), min(SOME, limit)
         self.rng = random.Random(1)
         self.named = {}  # what is said of a constant or a step: name -> expressions of the claim
         for name, said in re.findall(r"^; ((?:v|t|exp\.)\d+) is (.*)$", text, re.MULTILINE):
@@ -150,8 +171,8 @@ class Question:
         check, claim = self.check, self.claim
         if check.count(claim) <= MOST // 10:
             return list(check.in_order(claim))
-        found = [element for element, _ in zip(check.in_order(claim), range(SOME // 4))]
-        found += check.sample(claim, SOME, seed=7)
+        found = [element for element, _ in zip(check.in_order(claim), range(self.few // 4))]
+        found += check.sample(claim, self.few, seed=7)
         for name in ("counterexample", "witness"):
             if self.verdict.get(name):
                 found += check.elements_meant(claim, self.verdict[name])
@@ -265,7 +286,7 @@ class Question:
 
     def same_values(self, columns, at):
         """Every step that is said to be an expression of the claim has its value."""
-        known = self.expressions()
+        known = self.known_texts = self.expressions()
         for name, texts in self.named.items():
             found = self.codes(self.script.values[name], columns)
             for text in texts:
@@ -307,34 +328,32 @@ class Question:
             return
         bits = {name: self.script.fresh(f"?{name}", self.width) for name in used}
         literal = self.script.value(self.script.terms[-1], bits)
+        places = [k % len(at) for k in range(min(SOME, 2 * len(at)))]
+        rows = {name: [column[k] for k in places] for name, column in columns.items()}
+        own = {name: self.codes(self.script.values[name], rows) for name in used}
+        changed = [self.perturbed(used, {name: own[name][k] for name in used}, k) for k in range(len(places))]
+        others = {f"?{name}": [change[name] for change in changed] for name in used}
+        [held] = self.blast.run(self.script, {**rows, **others}, [literal])
         some = self.claim.quantifier == "some"
-        tried = 0
-        for k in range(min(SOME, 2 * len(at))):
-            element = at[k % len(at)]
-            row = {name: [column[k % len(at)]] for name, column in columns.items()}
-            wanted = self.perturbed(used, row, k)
-            if wanted is None:
-                continue
-            variables = {text: None if self.missing(text, element) else self.format.units(wanted[name]) for name in used for text in used[name]}
-            true = self.check.truth(ensures, replace(element, variables={**element.variables, **variables})) is True
-            [[held]] = self.blast.run(self.script, {**row, **{f"?{name}": [code] for name, code in wanted.items()}}, [literal])
-            tried += 1
-            if held != (true == some):
+        for k, change, holds in zip(places, changed, held):
+            numbers = {text: self.number(text, at[k], change[name]) for name in used for text in used[name]}
+            element = replace(at[k], variables={**at[k].variables, **numbers})
+            if holds != ((self.check.truth(ensures, element) is True) == some):
                 self.report.must(False, "", "the last assertion of question.smt2 does not say what the claim says")
                 return
-        self.report.tried(f"the last assertion says what the claim says, on {tried} combinations of values that the run does not take")
+        self.report.tried(f"the last assertion says what the claim says, on {len(places)} combinations of values that the run does not take")
 
-    def missing(self, text, element):
-        return self.check.value(self.expressions()[text], element) is None
+    def number(self, text, element, code):
+        """The value of a code in the place of an expression; None where the expression has none."""
+        return None if self.check.value(self.known_texts[text], element) is None else self.format.units(code)
 
-    def perturbed(self, used, row, k):
-        """Values for the steps: the run's own, but for one, or for all."""
-        own = {name: self.codes(self.script.values[name], row)[0] for name in used}
+    def perturbed(self, used, own, k):
+        """Codes for the steps: the run's own, but for one, or for all."""
         first, last = self.format.codes()
+        others = [code for code in (*own.values(), 0, 1, -1, first, last) if first <= code <= last]
         change = list(used) if k % 4 == 0 else [self.rng.choice(list(used))]
-        others = [*own.values(), 0, 1, -1, first, last, *(code for column in row.values() for code in column)]
-        others = [code for code in others if first <= code <= last]
-        return {**own, **{name: self.rng.choice(others) if self.rng.random() < 0.6 else self.rng.randint(first, last) for name in change}}
+        pick = lambda: self.rng.choice(others) if self.rng.random() < 0.6 else self.rng.randint(first, last)  # noqa: E731
+        return {**own, **{name: pick() for name in change}}
 
     def with_variables(self, node):
         """A condition of the claim whose largest expressions that are steps of the file are variables; and which steps these are."""
