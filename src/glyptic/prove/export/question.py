@@ -10,7 +10,7 @@ from glyptic.numbers import Format
 from glyptic.prove import expressions as e
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.settings import free_names
-from glyptic.prove.evaluation import value
+from glyptic.prove.evaluation import truth, value
 from glyptic.prove.export.named_terms import NamedTerms
 from glyptic.prove.export.smtlib import Assertion, Body, comment
 from glyptic.prove.smt import bits
@@ -72,15 +72,23 @@ def script(claim: Claim, asks: Asks, expected: Status) -> Script:
     return Script(text, expected, question)
 
 
-def _expressions(claim: Claim, question: Question) -> dict[int, list[str]]:
-    """The nodes that are values of the claim's expressions, by id: what makes the assertions readable."""
-    found: dict[int, list[str]] = {}
+def _expressions(claim: Claim, question: Question) -> list[tuple[bits.Bits, str]]:
+    """The nodes that are values of the claim's expressions, or whether an answer is given: what the assertions are about."""
+    found: dict[tuple[int, str], tuple[bits.Bits, str]] = {}
     for node in (*claim.requires.parts(), *claim.ensures.parts()):
-        if isinstance(node, e.Value) and not any(isinstance(part, e.Local) for part in node.parts()):
-            number = value(node, question.setting).numbers[0]
-            if isinstance(number, Number) and not number.code.is_constant and str(node) not in found.get(id(number.code), []):
-                found.setdefault(id(number.code), []).append(str(node))
-    return found
+        code = None if any(isinstance(part, e.Local) for part in node.parts()) else _code(node, question)
+        if code is not None and not code.is_constant:
+            found[id(code), str(node)] = code, str(node)
+    return list(found.values())
+
+
+def _code(node: e.Node, question: Question) -> bits.Bits | None:
+    if isinstance(node, e.Value):
+        number = value(node, question.setting).numbers[0]
+        return number.code if isinstance(number, Number) else None
+    if isinstance(node, e.SameWord | e.Defined):
+        return truth(node, question.setting).true
+    return None
 
 
 _ENCLOSED = "only enclosed, by exp.low and exp.high, and in order: this format has too many values for a table"
@@ -117,8 +125,9 @@ def _heading(
         f"Every free value is a number of the format {format}, given by its code:\n"
         + "".join(f"  {code} is the code of {name}\n" for code, name in names)
         + f"{_meaning(format)}\n\n"
-        "Everything that is assumed of the arithmetic is a definition in this file: nothing is simplified. Weights are the constants in\n"
-        f"the steps; products with the weight 0 are left out, for [0 * x] = 0 and [t + 0] = t.{exp}\n\nWritten by Glyptic {__version__}.\n"
+        "Everything that is assumed of the arithmetic is a definition in this file. Nothing is simplified, but that what is constant is\n"
+        "computed and equal parts are one step. Weights are the constants in the steps; products with the weight 0 are left out, for\n"
+        f"[0 * x] = 0 and [t + 0] = t.{exp}\n\nWritten by Glyptic {__version__}.\n"
     )
 
 

@@ -39,15 +39,15 @@ class Assertion:
 class Body:
     """What a script is about: functions, what is free, what is asserted; and what the nodes in between are.
 
-    `expressions` names nodes that are values of the claim's own expressions, `residuals` those that are places of a run, by id;
-    `exps` are (x, [exp x]) where exp is only enclosed.
+    `expressions` are nodes that are values of the claim's own expressions, `residuals` says by id which are places of a run; `exps`
+    are (x, [exp x]) where exp is only enclosed.
     """
 
     functions: Sequence[Function]
     tables: Mapping[str, str]  # comments before a function
     variables: Sequence[tuple[Bits, str]]
     assertions: Sequence[Assertion]
-    expressions: Mapping[int, Sequence[str]]
+    expressions: Sequence[tuple[Bits, str]]
     residuals: Mapping[int, Sequence[str]]
     exps: Sequence[tuple[Bits, Bits]]
 
@@ -153,12 +153,14 @@ class _Steps:
 
     def __init__(self, body: Body) -> None:
         self.body, self.names, self.lines = body, _Names(), list[str]()
-        roots = [one.condition for one in body.assertions]
-        arguments = [x for x, _ in body.exps]
-        order = in_order([*roots, *arguments])
-        calls = {id(node) for node in order if node.operation == CALL}
-        wanted = calls | body.expressions.keys() | body.residuals.keys() | {id(x) for x in arguments}
-        for node in _named([*roots, *arguments], wanted, _conditions(roots)):
+        self.texts: dict[int, list[str]] = {}
+        for node, text in body.expressions:
+            self.texts.setdefault(id(node), []).append(text)
+        asserted = [one.condition for one in body.assertions]
+        named = [x for x, _ in (*body.exps, *body.expressions)]
+        calls = {id(node) for node in in_order([*asserted, *named]) if node.operation == CALL}
+        wanted = calls | body.residuals.keys() | {id(node) for node in named}
+        for node in _named([*asserted, *named], wanted, _conditions(asserted) - self.texts.keys()):
             name = f"t{len(self.names.of) + 1}"
             written = self.names.written(node)
             self.names.of[id(node)] = name
@@ -167,7 +169,7 @@ class _Steps:
     def about(self, node: Bits) -> list[str]:
         """Comments that say what a node is."""
         name = self.names.written(node)
-        found = [f"{name} is {text}" for text in self.body.expressions.get(id(node), ())]
+        found = [f"{name} is {text}" for text in self.texts.get(id(node), ())]
         found += [f"{name} holds {text}" for text in self.body.residuals.get(id(node), ())]
         return [comment(one_line(text)) for text in found]
 

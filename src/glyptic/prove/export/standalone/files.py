@@ -273,30 +273,46 @@ class Question:
         return True
 
     def expressions(self):
-        """The claim's own expressions by their text."""
+        """The claim's own expressions by their text: values, and whether an answer is given or a run is defined."""
         found = {}
         for side in (self.claim.requires, self.claim.ensures):
             for node in self.check.nodes(side):
-                if self.check.NODES[node["node"]][0] == "value" and not self.has_local(node):
+                if self.is_step(node):
                     found.setdefault(one_line(self.check.said(node)), node)
         return found
 
-    def has_local(self, node):
-        return any(part["node"] == "Local" for part in self.check.nodes(node))
+    def is_step(self, node):
+        """Whether a node of the claim may be a step of the file."""
+        kind = self.check.NODES[node["node"]][0]
+        named = kind == "value" or node["node"] in ("SameWord", "Defined")
+        return named and not any(part["node"] == "Local" for part in self.check.nodes(node))
+
+    def code_of(self, node, element):
+        """What an expression comes to: a code, or 1 or 0 for a condition; None if it has no value."""
+        if self.check.NODES[node["node"]][0] != "value":
+            return int(self.check.truth(node, element) is True)
+        found = self.check.value(node, element)
+        return None if found is None else self.format.code(found)
+
+    def computed(self, name, columns):
+        """What a step comes to, for many values at once."""
+        bits = self.script.values[name]
+        return self.codes(bits, columns) if isinstance(bits, list) else [int(x) for x in self.blast.run(self.script, columns, [bits])[0]]
 
     def same_values(self, columns, at):
-        """Every step that is said to be an expression of the claim has its value."""
-        known = self.known_texts = self.expressions()
+        """Every step that is said to be an expression of the claim has its value; and every expression that varies is a step."""
+        self.known_texts = known = self.expressions()
+        right = {text: [self.code_of(node, element) for element in at] for text, node in known.items()}
         for name, texts in self.named.items():
-            found = self.codes(self.script.values[name], columns)
+            found = self.computed(name, columns)
             for text in texts:
                 if text not in known:
                     return self.report.must(False, "", f"{name} is said to be {text!r}, which is not in the claim")
-                for code, element in zip(found, at):
-                    right = self.check.value(known[text], element)
-                    if right is not None and self.format.code(right) != code:
-                        return self.report.must(False, "", f"{name} is said to be {text!r}, and is not")
-        return True
+                if any(code is not None and code != step for code, step in zip(right[text], found)):
+                    return self.report.must(False, "", f"{name} is said to be {text!r}, and is not")
+        said = {text for texts in self.named.values() for text in texts}
+        unsaid = [text for text, codes in right.items() if text not in said and len({*codes} - {None}) > 1]
+        return self.report.must(not unsaid, "every expression of the claim that varies is a step of question.smt2", f"no step is said to be {unsaid[:1]}")
 
     def same_assertions(self, columns, at):
         """All assertions but the last hold where the precondition is met; the last where what is looked for is found."""
@@ -326,12 +342,13 @@ class Question:
         if divides or not used:
             self.report.trusted("that the last assertion of question.smt2 says what the claim says: it is one line, read it")
             return
-        bits = {name: self.script.fresh(f"?{name}", self.width) for name in used}
-        literal = self.script.value(self.script.terms[-1], bits)
+        conditions = {name for name in used if not isinstance(self.script.values[name], list)}
+        bits = {name: self.script.fresh(f"?{name}", 1 if name in conditions else self.width) for name in used}
+        literal = self.script.value(self.script.terms[-1], {name: x[0] if name in conditions else x for name, x in bits.items()})
         places = [k % len(at) for k in range(min(SOME, 2 * len(at)))]
         rows = {name: [column[k] for k in places] for name, column in columns.items()}
-        own = {name: self.codes(self.script.values[name], rows) for name in used}
-        changed = [self.perturbed(used, {name: own[name][k] for name in used}, k) for k in range(len(places))]
+        own = {name: self.computed(name, rows) for name in used}
+        changed = [self.perturbed(conditions, {name: own[name][k] for name in used}, k) for k in range(len(places))]
         others = {f"?{name}": [change[name] for change in changed] for name in used}
         [held] = self.blast.run(self.script, {**rows, **others}, [literal])
         some = self.claim.quantifier == "some"
@@ -345,18 +362,24 @@ class Question:
 
     def number(self, text, element, code):
         """The value of a code in the place of an expression; None where the expression has none."""
-        return None if self.check.value(self.known_texts[text], element) is None else self.format.units(code)
+        node = self.known_texts[text]
+        if self.check.NODES[node["node"]][0] != "value":
+            return code * self.format.top  # see `with_variables`
+        return None if self.check.value(node, element) is None else self.format.units(code)
 
-    def perturbed(self, used, own, k):
+    def perturbed(self, conditions, own, k):
         """Codes for the steps: the run's own, but for one, or for all."""
         first, last = self.format.codes()
         others = [code for code in (*own.values(), 0, 1, -1, first, last) if first <= code <= last]
-        change = list(used) if k % 4 == 0 else [self.rng.choice(list(used))]
+        change = list(own) if k % 4 == 0 else [self.rng.choice(list(own))]
         pick = lambda: self.rng.choice(others) if self.rng.random() < 0.6 else self.rng.randint(first, last)  # noqa: E731
-        return {**own, **{name: pick() for name in change}}
+        return {**own, **{name: self.rng.randint(0, 1) if name in conditions else pick() for name in change}}
 
     def with_variables(self, node):
-        """A condition of the claim whose largest expressions that are steps of the file are variables; and which steps these are."""
+        """A condition of the claim whose largest expressions that are steps of the file are variables; and which steps these are.
+
+        A condition that is a step becomes "a variable is not 0".
+        """
         steps = {text: name for name, texts in self.named.items() if name.startswith("t") for text in texts}
         used = {}
 
@@ -365,12 +388,15 @@ class Question:
                 return [rewritten(item) for item in part]
             if not isinstance(part, dict) or "node" not in part:
                 return part
-            if self.check.NODES[part["node"]][0] == "value" and not self.has_local(part):
-                text = one_line(self.check.said(part))
-                if text in steps:
-                    used.setdefault(steps[text], []).append(text)
-                    return {"node": "Variable", "name": text}
-            return {name: rewritten(item) for name, item in part.items()}
+            text = one_line(self.check.said(part)) if self.is_step(part) else None
+            if text not in steps:
+                return {name: rewritten(item) for name, item in part.items()}
+            used.setdefault(steps[text], []).append(text)
+            variable = {"node": "Variable", "name": text}
+            if self.check.NODES[part["node"]][0] == "value":
+                return variable
+            zero = {"node": "Constant", "number": {"fraction": "0"}}
+            return {"node": "Comparison", "how": "≠", "left": variable, "right": zero}
 
         return rewritten(node), used
 
