@@ -18,7 +18,7 @@ from glyptic.prove import expressions as e
 from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.languages import regular, tomita
 
-# Small formats, where exp is a table and every element can be walked through: each family, both rules, with and without subnormals.
+# Small formats, where exp is a table and all elements can be walked through: each family, both rules, with and without subnormals.
 TABLED = [
     *("fixed:1", "fixed:2", "fixed:2/even", "fixed:3", "fixed:3/even", "float:1,1", "float:2,1", "float:2,2/even", "float:3,2"),
     *("q:1,1", "q:2,2", "q:2,2/even", "q:0,3", "q:3,3/even", "ieee:2,1", "ieee:3,2", "ieee:3,2/zero", "ieee:3,2,normal"),
@@ -189,7 +189,9 @@ def _transformers(rng: random.Random, format: str, norms: bool) -> dict[str, Tra
     return {"": one("T")} if rng.random() < 0.75 else {"a": one("S"), "b": one("T")}
 
 
-def _leaves_of_runs(rng: random.Random, subject: Block | Inputs, stages: Callable[[Transformer], list[str]], positions: int) -> list[Any]:
+def _leaves_of_runs(
+    rng: random.Random, subject: Block | Inputs, stages: Callable[[Transformer], list[str]], positions: int
+) -> list[Any]:
     """Coordinates, logits, weights, and what heads give, of all transformers of a subject."""
 
     def some() -> tuple[str, Transformer]:
@@ -197,7 +199,8 @@ def _leaves_of_runs(rng: random.Random, subject: Block | Inputs, stages: Callabl
 
     def coordinate() -> e.Value:
         of, transformer = some()
-        return e.Coordinate(rng.choice(stages(transformer)), rng.choice(transformer.coordinates), rng.randrange(-positions, positions), of)
+        stage, name = rng.choice(stages(transformer)), rng.choice(transformer.coordinates)
+        return e.Coordinate(stage, name, rng.randrange(-positions, positions), of)
 
     def logit() -> e.Value:
         of, transformer = some()

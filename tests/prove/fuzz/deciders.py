@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from tests.prove.fuzz.claims import MOST_ELEMENTS
 
 from glyptic.numbers.hosts import refusal
 from glyptic.prove import smt
@@ -22,7 +23,6 @@ from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import judge, setting_of_codes
 from glyptic.prove.export.standalone import check as standalone
 from glyptic.prove.portable import claim_to_json
-from tests.prove.fuzz.claims import MOST_ELEMENTS
 
 SECONDS = 2.0  # for each question to a solver
 POINTS = 60  # tried of a claim that is too large to be walked through

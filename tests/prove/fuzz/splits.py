@@ -85,7 +85,8 @@ def _heads(rng: random.Random, format: str) -> tuple[Head, ...]:
 
 def split_transformer(rng: random.Random, format: str) -> Transformer:
     F, d = parse_format(format), len(COORDINATES)
-    first = Layer(_heads(rng, format) if rng.random() < 0.15 else (), _feed_forward(rng, format, ["x", "x", "x", "y"], ["p", "q"]))
+    writing = _feed_forward(rng, format, ["x", "x", "x", "y"], ["p", "q"])
+    first = Layer(_heads(rng, format) if rng.random() < 0.15 else (), writing)
     after = _feed_forward(rng, format, ["o", "p"], ["y", "q"]) if rng.random() < 0.3 else None
     options = Options(
         attention=rng.choice(["softmax", "softmax", "softmax", "softmax", "max-subtracted"]),
@@ -93,11 +94,12 @@ def split_transformer(rng: random.Random, format: str) -> Transformer:
         answer="logits",
     )
     zeros = np.zeros((2, d), np.int64)
-    return Transformer(F, ("0", "1"), COORDINATES, zeros, zeros, (first, Layer(_heads(rng, format), after)), zeros, ("0", "1"), options)
+    layers = (first, Layer(_heads(rng, format), after))
+    return Transformer(F, ("0", "1"), COORDINATES, zeros, zeros, layers, zeros, ("0", "1"), options)
 
 
 def _claimed(rng: random.Random, format: str, positions: int) -> tuple[e.Condition, e.Condition]:
-    """What is claimed, and of what: mostly what is false somewhere, so that a proof of it shows a domain that leaves values out."""
+    """What is claimed, and of what: mostly what is false somewhere, so that a proof shows a domain that leaves values out."""
     F = parse_format(format)
     x, here = e.before("x", positions - 1), positions - 1
     point = e.Constant(F.value(_some_code(rng, F)))

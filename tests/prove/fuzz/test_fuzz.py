@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tests.prove.fuzz import claims, splits
+from tests.prove.fuzz.cases import case, findings
 
 from glyptic.prove.smt import bits, deciding
 from glyptic.prove.smt.attention_terms import Terms, _climb
 from glyptic.prove.smt.terms import Number
-from tests.prove.fuzz import claims, splits
-from tests.prove.fuzz.cases import case, findings
 
 SHARD = 20  # cases a test
 
