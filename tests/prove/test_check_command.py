@@ -1,4 +1,4 @@
-"""check.py as a referee uses it: alone, in an environment without Glyptic, on verdicts that are right and on ones that are not."""
+"""check.py as a referee uses it: alone, in an environment without Glyptic, on verdicts that are right and on others."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from glyptic.prove.portable import claim_to_json
 
 x, y = variables("x y")
 MAJORITY = averaging_majority(Fixed(2), 5)
+LAST = accepted(regular("(0|1)*1")) >> (answer() == "YES")
+NAMED = let("d", x - y, lambda d: where(d > 0, d, -d) == abs(d))
 
 
 def file_of(claim, **means):
@@ -41,9 +43,9 @@ GOOD = {
     "vacuous": lambda: file_of(Claim(Values("x", Fixed(2)), x == 0, requires=x > B)),
     "a witness": lambda: file_of(exists(Values("x", Fixed(2)), x * x == x, requires=x > 1)),
     "nothing of the kind": lambda: file_of(exists(Values("x", Fixed(2)), exp(x) < 0)),
-    "locals and choices": lambda: file_of(Claim(Values("x y", Fixed(2)), let("d", x - y, lambda d: where(d > 0, d, -d) == abs(d)))),
+    "locals and choices": lambda: file_of(Claim(Values("x y", Fixed(2)), NAMED)),
     "a block": lambda: file_of(Claim(block(doubled(Fixed(2)), free=["x", "y"]), (after("y") >= before("y")) & defined())),
-    "inputs": lambda: file_of(Claim(inputs(MAJORITY, max_length=5), accepted(regular("(0|1)*1")) >> (answer() == "YES")), count_all=True),
+    "inputs": lambda: file_of(Claim(inputs(MAJORITY, max_length=5), LAST), count_all=True),
 }
 
 
@@ -75,6 +77,14 @@ def changed(name, *path_and_value):
     return content
 
 
+def example(part, new):
+    return changed("refuted on values", "verdict", "counterexample", part, new)
+
+
+def constant(new):
+    return changed("proved on values", "claim", "ensures", "premise", "right", {"node": "Constant", "number": new})
+
+
 def renamed():
     content = GOOD["inputs"]()
     text = json.dumps(content, ensure_ascii=False).replace("(0|1)*1", "(0|1)*0")
@@ -85,10 +95,10 @@ WRONG = {
     "a count of failures": lambda: changed("refuted on values", "verdict", "failures", 239),
     "a count of inputs": lambda: changed("refuted on values", "verdict", "inputs", 960),
     "a count of what meets the precondition": lambda: changed("inputs", "verdict", "satisfying", 7),
-    "a counterexample that is not the smallest": lambda: changed("refuted on values", "verdict", "counterexample", "values", {"x": "1/4", "y": "-7/2"}),
-    "a counterexample that is none": lambda: changed("refuted on values", "verdict", "counterexample", "values", {"x": "0", "y": "0"}),
-    "what was observed": lambda: changed("refuted on values", "verdict", "counterexample", "observed", {"[x + [y − x]]": "0"}),
-    "something observed that is not in the claim": lambda: changed("refuted on values", "verdict", "counterexample", "observed", {"[x·y]": "0"}),
+    "a counterexample that is not the smallest": lambda: example("values", {"x": "1/4", "y": "-7/2"}),
+    "a counterexample that is none": lambda: example("values", {"x": "0", "y": "0"}),
+    "what was observed": lambda: example("observed", {"[x + [y − x]]": "0"}),
+    "something observed that is not in the claim": lambda: example("observed", {"[x·y]": "0"}),
     "the sentence": lambda: changed("refuted on values", "verdict", "claim", "undone: for all x, y in fixed:2: x = x"),
     "the name": lambda: changed("refuted on values", "claim", "name", "proved at last"),
     "the answer": lambda: changed("proved on values", "verdict", "answer", "Vacuous"),
@@ -119,8 +129,8 @@ UNREADABLE = {
     "not JSON": lambda: "{",
     "not an object": lambda: "[]",
     "a name twice": lambda: '{"claim": {}, "claim": {}}',
-    "a constant that is a word": lambda: changed("proved on values", "claim", "ensures", "premise", "right", {"node": "Constant", "number": "1000"}),
-    "a constant that the format does not have": lambda: changed("proved on values", "claim", "ensures", "premise", "right", "number", {"fraction": "1000"}),
+    "a constant that is a word": lambda: constant("1000"),
+    "a constant that the format does not have": lambda: constant({"fraction": "1000"}),
     "an operation that there is not": lambda: changed("refuted on values", "claim", "ensures", "left", "name", "__class__"),
     "a node that there is not": lambda: changed("refuted on values", "claim", "ensures", "node", "Import"),
     "a field too many": lambda: changed("refuted on values", "claim", "ensures", "text", "x = x"),

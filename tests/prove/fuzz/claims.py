@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
+from glyptic.exact.transformer import parts
 from glyptic.numbers import encode, parse_format
 from glyptic.prove import expressions as e
 from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.languages import regular, tomita
 
-# Small formats, where exp is a table and all elements can be walked through: each family, both rules, with and without subnormals.
+# Small formats, where exp is a table and all elements are walked through: each family, both rules, with and without subnormals.
 TABLED = [
     *("fixed:1", "fixed:2", "fixed:2/even", "fixed:3", "fixed:3/even", "float:1,1", "float:2,1", "float:2,2/even", "float:3,2"),
     *("q:1,1", "q:2,2", "q:2,2/even", "q:0,3", "q:3,3/even", "ieee:2,1", "ieee:3,2", "ieee:3,2/zero", "ieee:3,2,normal"),
@@ -237,11 +238,19 @@ def _on_block(rng: random.Random, format: str) -> Claim:
     free = places[: rng.randint(1, 2 if size**2 <= MOST_RUNS else 1)]
     fixed = {place: _held(rng, format) for place in places if place not in free and rng.random() < 0.4}
     from_positions = tuple(name for name in some.coordinates if rng.random() < 0.2)
-    subject = Block(transformers, first, last, positions, tuple(free), fixed, from_positions)
+    weights = _some_weight(rng, some) if rng.random() < 0.15 else ()
+    subject = Block(transformers, first, last, positions, tuple(free[len(weights) :]), fixed, from_positions, weights)
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, lambda _: ["before", "after", "after"], positions)
     sayings.conditions = _about_answers(rng, transformers, 1)
     return sayings.claim(subject)
+
+
+def _some_weight(rng: random.Random, transformer: Transformer) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """One entry of a head, a feed-forward or the output, to be free."""
+    found = [(name, codes.shape) for name, codes, _ in parts(transformer) if "embedding" not in name and "norm" not in name]
+    name, shape = rng.choice(found)
+    return ((name, tuple(rng.randrange(n) for n in shape)),)
 
 
 def _held(rng: random.Random, format: str) -> Any:

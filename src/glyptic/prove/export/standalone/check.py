@@ -10,7 +10,8 @@ says line by line what it has verified, what it could only try, and what it take
 the verdict, 1 if something does, 2 if the input cannot be read (one sentence says why).
 
 Sections: 1 numbers · 2 the transformer · 3 reading files · 4 what a claim means · 5 the claim in words · 6 what it ranges over
-· 7 the verdict · 8 the command.
+· 7 the verdict · 8 the command. What a claim means is all in 1, 2, 4 (from `Element` on) and 6: that is what to read first. The
+rest refuses files that are not what they should be, prints, and compares.
 """
 
 from __future__ import annotations
