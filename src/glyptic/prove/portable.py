@@ -85,19 +85,20 @@ def _subject_to_json(subject: Values | Block | Inputs) -> Json:
         "last": subject.last,
         "positions": subject.positions,
         "free": [list(place) for place in subject.free],
-        "fixed": [[name, position, _constant_to_json(number)] for (name, position), number in subject.fixed.items()],
+        "fixed": [[name, position, _constant_text(number)] for (name, position), number in subject.fixed.items()],
         "from_positions": list(subject.from_positions),
         "free_weights": [[part, list(index)] for part, index in subject.free_weights],
     }
 
 
-def _constant_to_json(number: Any) -> Any:
-    return number if isinstance(number, str) else {"fraction": str(Fraction(number))}
+def _constant_text(number: Any) -> str:
+    return number if isinstance(number, str) else str(Fraction(number))
 
 
 def node_to_json(node: Any) -> Any:
     if isinstance(node, e.Constant):
-        return {"node": "Constant", "number": _constant_to_json(node.number)}
+        named = isinstance(node.number, str)
+        return {"node": "Constant", "number": node.number if named else {"fraction": _constant_text(node.number)}}
     if isinstance(node, e.Node):
         return {"node": type(node).__name__, **{f.name: node_to_json(getattr(node, f.name)) for f in fields(node)}}  # type: ignore[arg-type]
     if isinstance(node, Automaton):
@@ -116,7 +117,7 @@ def claim_from_json(data: Json, predicate: Predicates = None) -> Claim:
     part = Part(data, "the claim")
     given = part.record("name", "quantifier", "subject", "requires", "ensures")
     reading = Reading(predicate)
-    subject = _subject_from_json(given["subject"], reading)
+    subject = _subject_from_json(given["subject"])
     requires, ensures = (reading.condition(given[side]) for side in ("requires", "ensures"))
     quantifier: Any = given["quantifier"].one_of(("all", "some"))
     claim = Claim(subject, ensures, requires, given["name"].text(), quantifier)
@@ -125,7 +126,7 @@ def claim_from_json(data: Json, predicate: Predicates = None) -> Claim:
     return claim
 
 
-def _subject_from_json(part: Part, reading: Reading) -> Values | Block | Inputs:
+def _subject_from_json(part: Part) -> Values | Block | Inputs:
     kind = Part(part.entries().get("kind", part).value, f"{part.place}.kind").one_of(("values", "block", "inputs"))
     if kind == "values":
         return _values_from_json(part)
@@ -134,7 +135,7 @@ def _subject_from_json(part: Part, reading: Reading) -> Values | Block | Inputs:
         longest, shortest = (given[name].whole(1, MOST_LENGTH) for name in ("max_length", "min_length"))
         steps = tuple(given["steps"].wholes(1, 1 << 16, MOST_LENGTH))
         return Inputs(_transformers(given["transformers"]), longest, shortest, steps)
-    return _block_from_json(part, reading)
+    return _block_from_json(part)
 
 
 def _values_from_json(part: Part) -> Values:
@@ -148,13 +149,13 @@ def _values_from_json(part: Part) -> Values:
     return subject
 
 
-def _block_from_json(part: Part, reading: Reading) -> Block:
+def _block_from_json(part: Part) -> Block:
     names = ("kind", "transformers", "first", "last", "positions", "free", "fixed", "from_positions", "free_weights")
     given = part.record(*names)
-    fixed = {}
+    fixed: dict[tuple[str, int], Any] = {}
     for item in given["fixed"].items(1 << 16):
         name, position, number = item.items(exactly=3)
-        fixed[name.text(), position.whole(0, MOST_LENGTH)] = reading.constant(number)
+        fixed[name.text(), position.whole(0, MOST_LENGTH)] = number.value if number.value in CONSTANTS else number.fraction()
     if len(fixed) < len(given["fixed"].items()):
         given["fixed"].refuse("a list of places, none twice", "not")
     subject = Block(
