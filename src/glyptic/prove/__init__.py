@@ -9,7 +9,7 @@ smt/                  claims on free values put to solvers, over bit-vectors tha
 lemmas, library/      the lemma base decided for a format (`facts`); the theorems of all constructions
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
-certificates          a verdict with its whole claim, as JSON (`portable`), checked again by `rechecking`; `reading` trusts no file
+certificates          a verdict with its whole claim, as JSON (`portable`); `rechecking` checks it again, `reading` trusts no file
 pinning, words        what a predicate is, with all that it calls; words of others as they may be printed
 export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and the programs that check them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
