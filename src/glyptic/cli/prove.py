@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
-    from glyptic.prove import Claim
+    from glyptic.prove import Claim, Verdict
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Prove:
     """With --formats: draw the table here (.svg, .png or .pdf)."""
     certificate: Path | None = None
     """Write the verdict with its claim here, as JSON that --recheck reads."""
+    export: Path | None = None
+    """Write a new folder by which anyone can check the verdict without Glyptic; with --library it needs --theorem and one format."""
     journal: Path | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False
@@ -81,6 +83,8 @@ class Prove:
 
     def main(self) -> int:
         check_use(self)
+        if self.export is not None:
+            self._check_export()
         if self.recheck is not None:
             return self._recheck()
         if self.library:
@@ -97,16 +101,57 @@ class Prove:
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
         names = [theorem(self.theorem).name] if self.theorem else None
+        if self.export is not None:
+            return self._theorem(scopes)
         return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
+    def _check_export(self) -> None:
+        """What --export does not go with, and a folder that is there already, before anything is run."""
+        from glyptic.prove.export.folder import check_target
+
+        if self.library and not (self.theorem and self.formats):
+            raise InputError("--export is for one theorem: name it, as in --library --theorem zero.at --formats fixed:3.")
+        if self.formats and not self.library:
+            raise InputError("--export is for one format; leave --formats out, or it.")
+        assert self.export is not None
+        check_target(self.export)
+
+    def _export(self, claim: Claim, verdict: Verdict) -> None:
+        """The folder, if one is asked for."""
+        from glyptic.prove import Unknown, export
+
+        if self.export is not None and isinstance(verdict, Unknown):
+            print("  nothing is exported: the claim was left open")
+        elif self.export is not None:
+            limit = {} if self.seconds is None else {"seconds": self.seconds}
+            print(export(self.export, claim, verdict, **limit))
+
+    def _theorem(self, scopes: Sequence[str]) -> int:
+        """One theorem in one format, decided and exported."""
+        from glyptic.prove import smt
+        from glyptic.prove.library.proving import read_scope, theorem
+
+        if len(scopes) != 1:
+            raise InputError(f"--export is for one format; --formats names {len(scopes)}.")
+        format, products = read_scope(scopes[0])
+        claim = theorem(self.theorem).claim(format, products)
+        verdict = smt.check(claim, format, terms=self.terms, **self._limits())
+        print(verdict)
+        self._export(claim, verdict)
+        return 0 if verdict else 1
+
     def _recheck(self) -> int:
-        from glyptic.prove.certificates import recheck
+        from glyptic.prove.certificates import load_certificate, recheck
 
         assert self.recheck is not None
         result = recheck(self.recheck, backend=self.backend, workers=self.workers, terms=self.terms, **self._limits())
         print(result)
         for assumption in result.assumptions:
             print(f"  assuming that {assumption}")
+        if result.agrees:
+            self._export(*load_certificate(self.recheck))
+        elif self.export is not None:
+            print("  nothing is exported: the certificate was not confirmed")
         return 0 if result.proved else 1
 
     def _limits(self) -> dict[str, Any]:
@@ -127,6 +172,7 @@ class Prove:
         if self.certificate is not None:
             save_certificate(self.certificate, claim, verdict)
             print(f"  certificate: {self.certificate}")
+        self._export(claim, verdict)
         return 0 if verdict else 1
 
     def _sweep(self) -> int:

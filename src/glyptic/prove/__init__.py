@@ -10,6 +10,7 @@ lemmas, library/      the lemma base decided for a format (`facts`); the theorem
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
+export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and the programs that check them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
 linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """
@@ -18,6 +19,7 @@ from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacu
 from glyptic.prove.certificates import load_certificate, recheck, save_certificate
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Block, Claim, Inputs, Values, block, exists, inputs
+from glyptic.prove.export import export
 from glyptic.prove.expressions import (
     LEAST,
     TRUE,
@@ -84,6 +86,7 @@ __all__ = [
     "equivalent",
     "exists",
     "exp",
+    "export",
     "facts",
     "holds",
     "inputs",
