@@ -105,6 +105,18 @@ def test_and_without_a_fuzzer_by_the_trial_of_terms_before_a_proof(monkeypatch):
     assert wrong and not any("but at" in text for text in wrong), wrong
 
 
+# What the fuzzers have found, each by its seed --------------------------------------------------------------------------------
+
+FOUND = [
+    ("values", "q:0,3", 10),  # a division by the constant 0 in a format that has no 1
+]
+
+
+@pytest.mark.parametrize(("kind", "format", "number"), FOUND)
+def test_what_was_found_stays_repaired(kind, format, number):
+    agree(kind, format, range(number, number + 1))
+
+
 # Ten thousand, for `make test-all` -------------------------------------------------------------------------------------------
 
 SHARDS = [("values", format, n) for format in claims.FORMATS for n in range(11)]  # 32 formats: 7,040 cases
