@@ -16,7 +16,7 @@ linting               what goes wrong in hand-made transformers, looked for in o
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
-from glyptic.prove.certificates import load_certificate, recheck, save_certificate
+from glyptic.prove.certificates import load_certificate, save_certificate
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Block, Claim, Inputs, Values, block, exists, inputs
 from glyptic.prove.export import export
@@ -51,6 +51,7 @@ from glyptic.prove.languages import Automaton, regular, tomita
 from glyptic.prove.lemmas import facts
 from glyptic.prove.linting import lint
 from glyptic.prove.precision import LeastPrecision, least_precision
+from glyptic.prove.rechecking import recheck
 from glyptic.prove.recognisers import recogniser
 from glyptic.prove.sweeps import Sweep, sweep
 from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention
