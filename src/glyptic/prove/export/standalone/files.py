@@ -82,6 +82,10 @@ def sha256(path):
 def check_texts(folder, claim, verdict, report, check):
     start = f"{claim.name}: " * bool(claim.name) + f"for {claim.quantifier} {subject_said(claim, check)}"
     report.must(verdict["claim"].startswith((start + ":", start + ",")), "it names what the claim is about", f"the content is {start!r}")
+    report.must(verdict["over"] in ways_to_say(claim, check), "so does what it is said to be over", f"it is not over {verdict['over']!r}")
+    if verdict["answer"] == "Vacuous":
+        right = verdict.get("requires") == check.said(claim.requires)
+        report.must(right, "it names the precondition", "the precondition that it names is another")
     given = verdict.get("claim_sha256")
     if given is not None:
         report.must(given == sha256(folder / "claim.json"), "the verdict is about this claim", "the verdict is about another claim.json")
@@ -112,6 +116,14 @@ def subject_said(claim, check):
     many = f" at {s['positions']} positions" if s["positions"] > 1 else ""
     stands = f" with {', '.join(held)}" if held else ""
     return f"values of {', '.join(check.free_names(claim))} in {format}, entering {where} of {names}{many}{stands}"
+
+
+def ways_to_say(claim, check):
+    """What a verdict may be said to be over."""
+    said, number = subject_said(claim, check), f"{check.count(claim):,}"
+    if claim.kind == "inputs":
+        return [said, f"all {number} {said}, over {' '.join(check.vocabulary_of(claim))}"]
+    return [said, f"all {number} values of {said}", f"all {number} {said}"]
 
 
 def one_line(text):
