@@ -67,7 +67,11 @@ def with_question(files: Files, question: str) -> Files | None:
     except blast.Refused:
         return None
     proof = cadical(text)
-    return None if proof is None else with_manifest({**files, "question.smt2": question, "question.cnf": text, "question.drat": proof})
+    return (
+        None
+        if proof is None
+        else with_manifest({**files, "question.smt2": question, "question.cnf": text, "question.drat": proof})
+    )
 
 
 def cadical(cnf: str) -> str | None:
@@ -153,7 +157,11 @@ def hasty_clauses(files: Files) -> Iterator[Mutation]:
     first = next(k for k, line in enumerate(lines) if line.startswith("p")) + 1
     for place in range(first, len(lines), max(1, (len(lines) - first) // 8)):
         gone = [*lines[:place], *lines[place + 1 :]]
-        turned = [*lines[:place], lines[place][1:] if lines[place].startswith("-") else "-" + lines[place], *lines[place + 1 :]]
+        turned = [
+            *lines[:place],
+            lines[place][1:] if lines[place].startswith("-") else "-" + lines[place],
+            *lines[place + 1 :],
+        ]
         for what, new in (("without", gone), ("turned", turned), ("doubled", [*lines, lines[place]])):
             yield Mutation(f"clauses {what} {place}", with_manifest({**files, "question.cnf": "\n".join(new) + "\n"}))
     steps = files["question.drat"].splitlines()
@@ -181,7 +189,7 @@ def thorough_questions(files: Files, changes: Iterator[tuple[str, str]]) -> Iter
 
 
 def other_questions(text: str) -> Iterator[tuple[str, str]]:
-    """What is asserted made false or narrower, constants and operations of the arithmetic and of the run changed, names exchanged."""
+    """What is asserted made false or narrower; constants, operations and names of the arithmetic and of the run changed."""
     last = text.rindex("(assert ")
     for what, new in (("nothing", "(assert false)"), ("0 ≠ 0", "(assert (not (= v0 v0)))")):
         yield f"the last assertion says {what}", text[:last] + f"{new}\n(check-sat)\n"
@@ -190,7 +198,12 @@ def other_questions(text: str) -> Iterator[tuple[str, str]]:
     for what in ("false", f"(= v0 (_ bv0 {width[1]}))", f"(bvslt v0 (_ bv1 {width[1]}))"):
         yield f"one assertion more, {what}", text[:last] + f"(assert {what})\n" + text[last:]
     yield from _constants(text)
-    for old, new in (("(bvadd ", "(bvsub "), ("(bvslt a b)", "(bvslt b a)"), ("(add ", "(larger "), ("(multiply ", "(add ")):
+    for old, new in (
+        ("(bvadd ", "(bvsub "),
+        ("(bvslt a b)", "(bvslt b a)"),
+        ("(add ", "(larger "),
+        ("(multiply ", "(add "),
+    ):
         if old in text:
             yield f"{old} is {new}", text.replace(old, new, 1)
     yield "the status", text.replace(":status unsat", ":status sat")
@@ -198,8 +211,12 @@ def other_questions(text: str) -> Iterator[tuple[str, str]]:
     for line in named:
         yield f"without the name {line}", text.replace(line + "\n", "")
     places = [line for line in named if "@" not in line or " is after." in line]  # not both sides of an equation
-    for one, two in zip(places, places[1:], strict=False):
-        exchanged = text.replace(one, "; ?").replace(two, re.sub(r"t\d+", two.split()[1], one)).replace("; ?", re.sub(r"t\d+", one.split()[1], two))
+    for one, two in itertools.pairwise(places):
+        exchanged = (
+            text.replace(one, "; ?")
+            .replace(two, re.sub(r"t\d+", two.split()[1], one))
+            .replace("; ?", re.sub(r"t\d+", one.split()[1], two))
+        )
         yield f"names exchanged: {one}", exchanged
 
 
@@ -211,7 +228,9 @@ def _constants(text: str) -> Iterator[tuple[str, str]]:
             number, width = (int(part) for part in found.groups())
             new = f"(_ bv{(number + 1) % (1 << width)} {width})"
             other = text[: found.start()] + new + text[found.end() :]
-            if line.startswith("(define-fun t") or tabulated(other) != tabulated(text):  # "a < −14 ? −15 : …" is "a < −15 ? …"
+            if line.startswith("(define-fun t") or tabulated(other) != tabulated(
+                text
+            ):  # "a < −14 ? −15 : …" is "a < −15 ? …"
                 yield f"{found[0]} is {new} in {line[:40]}", other
 
 

@@ -1,4 +1,4 @@
-"""Exported folders: a stranger's checker accepts every one, and refuses each of some hundred changes, where there is no Glyptic."""
+"""Exported folders: a stranger's checker accepts every one, and refuses hundreds of changed ones, where there is no Glyptic."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.prove import mutations
+from tests.prove.examples import broken
+from tests.prove.mutations import Mutation
 
 from glyptic import prove
 from glyptic.carve.examples import by_name
 from glyptic.errors import GlypticError
 from glyptic.numbers import Exact, Fixed, parse_format
-from glyptic.prove import Claim, Inputs, Values, export, exp, variables
+from glyptic.prove import Claim, Inputs, Values, exp, export, variables
 from glyptic.prove.claims import exists
 from glyptic.prove.export.folder import Exported
 from glyptic.prove.export.question import script
@@ -22,9 +25,6 @@ from glyptic.prove.export.standalone import blast, check
 from glyptic.prove.library.proving import read_scope, theorem
 from glyptic.prove.smt.solvers import SOLVERS, ask
 from glyptic.prove.theorems import decisiveness, equivalence
-from tests.prove import mutations
-from tests.prove.examples import broken
-from tests.prove.mutations import Mutation
 
 pytest.importorskip("pysat")
 pytest.importorskip("cvc5")
@@ -71,7 +71,9 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Claim,
     """Every claim decided, and exported."""
     root, found = tmp_path_factory.mktemp("exported"), {}
     for name, claim in claims().items():
-        means = {"method": "smt"} if name in ("block", "nothing") else {"method": "enumerate", "count_all": True, **QUIET}
+        means = (
+            {"method": "smt"} if name in ("block", "nothing") else {"method": "enumerate", "count_all": True, **QUIET}
+        )
         verdict = prove.check(claim, **means)
         found[name] = claim, export(root / name, claim, verdict, seconds=20)
     return found
@@ -136,7 +138,9 @@ def test_what_is_in_a_folder(exported) -> None:
     for name, (_, result) in exported.items():
         there = {path.name for path in result.folder.iterdir()}
         assert there == set(result.sizes)
-        wanted = set() if name in ("inputs", "different") else {"question.smt2"} if name in ("refuted", "exists") else proof
+        wanted = (
+            set() if name in ("inputs", "different") else {"question.smt2"} if name in ("refuted", "exists") else proof
+        )
         assert there == always | wanted, name
 
 
@@ -277,7 +281,7 @@ def test_a_failure_leaves_nothing_behind(exported, tmp_path: Path, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(GlypticError, match="cannot write .*: No space left on device"):
+    with pytest.raises(GlypticError, match=r"cannot write .*: No space left on device"):
         export(tmp_path / "new", claim, verdict)
     assert list(tmp_path.iterdir()) == []
 

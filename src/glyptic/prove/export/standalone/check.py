@@ -5,8 +5,8 @@
     python check.py FILE.json         a file with both
     --limit N                         walk through at most N elements (20,000 unless said); larger claims are sampled
 
-For a claim and its verdict this file is the whole program: Python's standard library, no package, no floating-point number. It says line by line what it
-has verified, what it could only try, and what it takes on trust. Exit status: 0 if nothing contradicts the verdict, 1 if
+For a claim and its verdict this file is the whole program: Python's standard library, no package, no floating-point number. It
+says line by line what it has verified, what it could only try, and what it takes on trust. Exit status: 0 if nothing contradicts the verdict, 1 if
 something does, 2 if the input cannot be read (one sentence says why).
 
 Sections: 1 numbers · 2 the transformer · 3 reading files · 4 what a claim means · 5 the claim in words · 6 what it ranges over
