@@ -48,9 +48,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
 }
 
+UNFORESEEN = 70  # the exit status of what was not foreseen (EX_SOFTWARE of sysexits.h)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; bad input is one sentence on standard error and status 2."""
+    """Run one command; bad input is one sentence on standard error and status 2, what was not foreseen another and 70."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words in (["--version"], ["version"]):
         print(f"glyptic {importlib.import_module('glyptic').__version__}")
@@ -69,6 +71,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `glyptic … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:  # never 1, which is an answer: "not proved"
+        if os.environ.get("GLYPTIC_DEBUG"):
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"glyptic {name}: an error that Glyptic did not foresee, {what}; GLYPTIC_DEBUG=1 shows where.", file=sys.stderr)
+        return UNFORESEEN
 
 
 def _command_of(words: Sequence[str]) -> str | None:

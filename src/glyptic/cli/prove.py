@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
-from glyptic.errors import InputError
+from glyptic.cli.prove_use import check_use
+from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Prove:
     certificate: Path | None = None
     """Write the verdict with its claim here, as JSON that --recheck reads."""
     export: Path | None = None
-    """Write a new folder by which anyone can check the verdict without Glyptic; with --library: of one --theorem in one format."""
+    """Write a new folder by which anyone can check the verdict without Glyptic; with --library, of one --theorem and format."""
     journal: Path | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False
@@ -81,12 +82,13 @@ class Prove:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> int:
+        check_use(self)
         if self.export is not None:
             self._check_export()
-        if self.library:
-            return self._library()
         if self.recheck is not None:
             return self._recheck()
+        if self.library:
+            return self._library()
         if self.megabytes is not None:
             raise InputError(
                 "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
@@ -178,6 +180,7 @@ class Prove:
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
+        self._try_question()
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
         found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
@@ -187,6 +190,16 @@ class Prove:
             print(f"figure: {self.figure}")
         print(found.conclusion)
         return 0 if found.verdict else 1
+
+    def _try_question(self) -> None:
+        """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
+        from glyptic.carve import FactError
+        from glyptic.prove.grids import format_grid
+
+        try:
+            self._claim(str(format_grid(self.formats)[0]))
+        except (FormatError, FactError):
+            return
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}

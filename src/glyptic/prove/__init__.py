@@ -1,7 +1,7 @@
 """Claims and what decides them: enumeration, solvers, the smallest counterexample, certificates, least precision.
 
 expressions           what is claimed, written in Python (with `conditions`); `evaluation` gives it a value in any arithmetic
-subjects, claims      what a claim ranges over, and the claim; `naming` refuses names that do not exist
+subjects, claims      what a claim ranges over, and the claim; `naming` refuses names that do not exist, `scopes` what is ill made
 answers               Proved, Refuted, Vacuous, Unknown
 checking, theorems    deciding a claim; the common ones by name
 enumeration/          all inputs or values, each prefix computed once; in units, on all cores or a cluster, with a journal

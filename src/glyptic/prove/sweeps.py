@@ -30,7 +30,8 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from glyptic.errors import FileError, FormatError, GlypticError
+from glyptic.carve import FactError
+from glyptic.errors import FileError, FormatError
 from glyptic.exact.files import write_whole
 from glyptic.exact.report import table
 from glyptic.numbers import AnyFormat, Exact, parse_format
@@ -38,6 +39,7 @@ from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
 from glyptic.prove.checking import check, in_format
 from glyptic.prove.claims import Claim
+from glyptic.prove.expressions import ClaimError
 from glyptic.prove.grids import format_grid
 from glyptic.prove.portable import digest
 
@@ -180,11 +182,11 @@ def _made(claim: ClaimOf, format: AnyFormat) -> Claim:
 
 
 def _check(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[str, _Cell]:
-    """One format, in one worker; a construction that refuses the format is an answer too."""
+    """One format, in one worker; a construction or a claim that is not for the format is an answer too, any other error one."""
     try:
         made = _made(claim, format)
         return str(format), _Cell(digest(made), check(made, **{"workers": 1, "progress": False, **means}))
-    except GlypticError as error:
+    except (FormatError, FactError, ClaimError) as error:
         said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
         reason = f"{type(error).__name__}: {error}"
         return str(format), _Cell("", Unknown(said, "construction", str(format), reason))

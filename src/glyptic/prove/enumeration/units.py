@@ -172,10 +172,15 @@ def _work_values(job: Job, unit: Unit) -> Tally | None:
 
 
 def numbered_codes(claim: Claim, first: int, last: int) -> Codes:
-    """The combinations number first … last − 1 of the free values, as codes (free, batch)."""
+    """The combinations number first … last − 1 of the free values, as codes (free, batch).
+
+    Free weights, the last of the names, change most slowly: a batch runs each of their values once, with many columns.
+    """
     format = claim.subject.format
     assert isinstance(format, Format)
     free = len(free_names(claim))
+    weights = len(claim.subject.free_weights) if isinstance(claim.subject, Block) else 0
     index = np.arange(first, last)
-    rows = [index // format.size ** (free - 1 - k) % format.size + format.min_code for k in range(free)]
+    places = [(free - 1 - weights - k) % free for k in range(free)]  # of the digit, from the fastest
+    rows = [index // format.size**place % format.size + format.min_code for place in places]
     return np.array(rows, np.int64)

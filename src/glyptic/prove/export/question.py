@@ -152,8 +152,8 @@ def _meaning(format: Format) -> str:
     p = format.precision
     return (
         f"{ends}; a code is the number's rank: 0 is 0, k > 0 the k-th positive number of the format, and -k its negative.\n"
-        f"So k + {format._missing} (k > 0) is, in binary, an exponent field above {p - 1} bits of significand, as in IEEE 754:\n"
-        f"the number is (significand, with its leading 1 unless the field is 0) * 2^(max(field, 1) - 1 {format.least_exponent:+d})."
+        f"So k + {format._missing} (k > 0) is, in binary, an exponent above {p - 1} bits of significand, as in IEEE 754:\n"
+        f"the number is (significand, with its leading 1 unless the exponent is 0) * 2^(max(exponent, 1) - 1 {format.least_exponent:+d})."
     )
 
 

@@ -6,11 +6,12 @@
     --limit N                         walk through at most N elements (20,000 unless said); larger claims are sampled
 
 For a claim and its verdict this file is the whole program: Python's standard library, no package, no floating-point number. It
-says line by line what it has verified, what it could only try, and what it takes on trust. Exit status: 0 if nothing contradicts the verdict, 1 if
-something does, 2 if the input cannot be read (one sentence says why).
+says line by line what it has verified, what it could only try, and what it takes on trust. Exit status: 0 if nothing contradicts
+the verdict, 1 if something does, 2 if the input cannot be read (one sentence says why).
 
 Sections: 1 numbers · 2 the transformer · 3 reading files · 4 what a claim means · 5 the claim in words · 6 what it ranges over
-· 7 the verdict · 8 the command.
+· 7 the verdict · 8 the command. What a claim means is all in 1, 2, 4 (from `Element` on) and 6: that is what to read first. The
+rest refuses files that are not what they should be, prints, and compares.
 """
 
 from __future__ import annotations
@@ -1540,7 +1541,9 @@ def check_observed(
     need(isinstance(observed, dict), "what was observed is not given by name.")
     at = meet(claim, element, predicate)
     known: dict[str, Any] = {}
-    for node, here in in_scope(claim.ensures, at):
+    for node, here in (*in_scope(claim.requires, at), *in_scope(claim.ensures, at)):
+        if node["node"] in ("Let", "LetValue"):
+            known[node["name"]] = value(node["value"], here)
         if said(node) in observed:
             sort = NODES[node["node"]][0]
             known[said(node)] = {"value": value, "word": word, "condition": truth}[sort](node, here)
