@@ -44,9 +44,7 @@ def script(claim: Claim, asks: Asks, expected: Status) -> Script:
     >>> from glyptic.prove.expressions import B, variables
     >>> x, = variables("x")
     >>> made = script(Claim(Values("x", Fixed(2)), x + B + B - B == 0), "counterexample", "unsat")
-    >>> print(made.text[-150:])
-    .
-    (assert (not (bvslt (_ bv15 5) v0)))
+    >>> print("\\n".join(made.text.splitlines()[-5:]))
     ; The precondition is met.
     (assert true)
     ; What is claimed does not come out true.
@@ -153,7 +151,8 @@ def _meaning(format: Format) -> str:
     return (
         f"{ends}; a code is the number's rank: 0 is 0, k > 0 the k-th positive number of the format, and -k its negative.\n"
         f"So k + {format._missing} (k > 0) is, in binary, an exponent above {p - 1} bits of significand, as in IEEE 754:\n"
-        f"the number is (significand, with its leading 1 unless the exponent is 0) * 2^(max(exponent, 1) - 1 {format.least_exponent:+d})."
+        "the number is (significand, with its leading 1 unless the exponent is 0) * "
+        f"2^(max(exponent, 1) - 1 {format.least_exponent:+d})."
     )
 
 
