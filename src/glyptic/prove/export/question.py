@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
 
 from glyptic import __version__
 from glyptic.numbers import Format
@@ -77,11 +78,40 @@ def script(claim: Claim, asks: Asks, expected: Status) -> Script:
 def _expressions(claim: Claim, question: Question) -> list[tuple[bits.Bits, str]]:
     """The nodes that are values of the claim's expressions, or whether an answer is given: what the assertions are about."""
     found: dict[tuple[int, str], tuple[bits.Bits, str]] = {}
-    for node in (*claim.requires.parts(), *claim.ensures.parts()):
+    for node in (*unfolded(claim.requires).parts(), *unfolded(claim.ensures).parts()):
         code = None if any(isinstance(part, e.Local) for part in node.parts()) else _code(node, question)
         if code is not None and not code.is_constant:
-            found[id(code), str(node)] = code, str(node)
+            negated = code.operation == "not"  # ¬¬a is a, so a step is named by what is not negated
+            said = f"false where {node}" if negated else str(node)
+            node_of_step = code.arguments[0] if negated else code
+            found[id(node_of_step), said] = node_of_step, said
     return list(found.values())
+
+
+MOST_LETS = 8  # unfolded, a let may double what it is in
+
+
+def unfolded(condition: e.Condition) -> e.Condition:
+    """A condition whose lets are written out, unless they are many.
+
+    >>> x, y = e.variables("x y")
+    >>> print(unfolded(e.let("d", x - y, lambda d: d + d >= d)))
+    [[x − y] + [x − y]] ≥ [x − y]
+    """
+    lets = sum(isinstance(part, e.Let | e.LetValue) for part in condition.parts())
+    return _unfold(condition, {}) if 0 < lets <= MOST_LETS else condition
+
+
+def _unfold(node: Any, bound: Mapping[str, Any]) -> Any:
+    if isinstance(node, tuple):
+        return tuple(_unfold(part, bound) for part in node)
+    if not isinstance(node, e.Node):
+        return node
+    if isinstance(node, e.Local):
+        return bound[node.name]
+    if isinstance(node, e.Let | e.LetValue):
+        return _unfold(node.body, {**bound, node.name: _unfold(node.value, bound)})
+    return replace(node, **{part.name: _unfold(getattr(node, part.name), bound) for part in fields(node)})  # type: ignore
 
 
 def _code(node: e.Node, question: Question) -> bits.Bits | None:

@@ -24,6 +24,7 @@ from typing import Any
 
 MOST = 20_000  # combinations of values on which a function is tried
 SOME = 400  # and where there are more
+MOST_LETS = 8  # that are written out
 
 
 def beside(name: str) -> Any:
@@ -196,9 +197,13 @@ class Question:
         self.width, self.few = len(script.values["v0"]), min(SOME, limit)
         self.rng = random.Random(1)
         self.named: dict[str, list[str]] = {}  # what is said of a constant or a step: name -> expressions of the claim
+        self.inverted: set[str] = set()  # conditions of which the opposite is named
         for name, said in re.findall(r"^; ((?:v|t|exp\.)\d+) is (.*)$", text, re.MULTILINE):
+            if said.startswith("false where "):
+                self.inverted.add(name)
             if not said.startswith("the code of [exp x] for"):
-                self.named.setdefault(name, []).append(said)
+                self.named.setdefault(name, []).append(said.removeprefix("false where "))
+        self.requires, self.ensures = self.unfolded(claim.requires), self.unfolded(claim.ensures)
 
     def compare(self) -> None:
         self.check_functions()
@@ -339,11 +344,28 @@ class Question:
     def expressions(self) -> dict[str, Any]:
         """The claim's own expressions by their text: values, and whether an answer is given or a run is defined."""
         found: dict[str, Any] = {}
-        for side in (self.claim.requires, self.claim.ensures):
+        for side in (self.requires, self.ensures):
             for node in self.check.nodes(side):
                 if self.is_step(node):
                     found.setdefault(one_line(self.check.said(node)), node)
         return found
+
+    def unfolded(self, condition: Any) -> Any:
+        """A condition whose lets are written out, unless they are many."""
+        lets = sum(node["node"] in ("Let", "LetValue") for node in self.check.nodes(condition))
+
+        def unfold(part: Any, bound: dict[str, Any]) -> Any:
+            if isinstance(part, list):
+                return [unfold(item, bound) for item in part]
+            if not isinstance(part, dict) or "node" not in part:
+                return part
+            if part["node"] == "Local":
+                return bound[part["name"]]
+            if part["node"] in ("Let", "LetValue"):
+                return unfold(part["body"], {**bound, part["name"]: unfold(part["value"], bound)})
+            return {name: unfold(item, bound) for name, item in part.items()}
+
+        return unfold(condition, {}) if 0 < lets <= MOST_LETS else condition
 
     def is_step(self, node: Any) -> bool:
         """Whether a node of the claim may be a step of the file."""
@@ -361,11 +383,9 @@ class Question:
     def computed(self, name: str, columns: dict[str, list[int]]) -> list[int]:
         """What a step comes to, for many values at once."""
         bits = self.script.values[name]
-        return (
-            self.codes(bits, columns)
-            if isinstance(bits, list)
-            else [int(x) for x in self.blast.run(self.script, columns, [bits])[0]]
-        )
+        if isinstance(bits, list):
+            return self.codes(bits, columns)
+        return [int(x) for x in self.blast.run(self.script, columns, [-bits if name in self.inverted else bits])[0]]
 
     def same_values(self, columns: dict[str, list[int]], at: list[Any]) -> bool:
         """Every step that is said to be an expression of the claim has its value; and every expression that varies is a step."""
@@ -411,9 +431,9 @@ class Question:
             return
         divides = any(
             node["node"] == "Operation" and node["name"] in ("divide", "root")
-            for node in self.check.nodes(self.claim.ensures)
+            for node in self.check.nodes(self.ensures)
         )
-        ensures, used = self.with_variables(self.claim.ensures)
+        ensures, used = self.with_variables(self.ensures)
         if divides or not used:
             self.report.trusted(
                 "that the last assertion of question.smt2 says what the claim says: it is one line, read it"
@@ -421,9 +441,9 @@ class Question:
             return
         conditions = {name for name in used if not isinstance(self.script.values[name], list)}
         bits = {name: self.script.fresh(f"?{name}", 1 if name in conditions else self.width) for name in used}
-        literal = self.script.value(
-            self.script.terms[-1], {name: x[0] if name in conditions else x for name, x in bits.items()}
-        )
+        signs = {name: -1 if name in self.inverted else 1 for name in used}
+        meant = {name: signs[name] * x[0] if name in conditions else x for name, x in bits.items()}
+        literal = self.script.value(self.script.terms[-1], meant)
         places = [k % len(at) for k in range(min(SOME, 2 * len(at)))]
         rows = {name: [column[k] for k in places] for name, column in columns.items()}
         own = {name: self.computed(name, rows) for name in used}
@@ -457,12 +477,15 @@ class Question:
         return {**own, **{name: self.rng.randint(0, 1) if name in conditions else pick() for name in change}}
 
     def with_variables(self, node: Any) -> tuple[Any, dict[str, list[str]]]:
-        """A condition of the claim whose largest expressions that are steps of the file are variables; and which steps these are.
+        """A condition of the claim with variables for its largest expressions that are steps of the file; and these steps.
 
-        A condition that is a step becomes "a variable is not 0".
+        A condition that is a step becomes "a variable is not 0". Whether a run is defined also says which values there are, so it
+        is left as it is where there are others.
         """
         steps = {text: name for name, texts in self.named.items() if name.startswith("t") for text in texts}
         used: dict[str, list[str]] = {}
+        free = [part for part in self.check.nodes(node) if self.is_step(part) and not of_definedness(part)]
+        varied = [part for part in free if one_line(self.check.said(part)) in steps]
 
         def rewritten(part: Any) -> Any:
             if isinstance(part, list):
@@ -470,7 +493,7 @@ class Question:
             if not isinstance(part, dict) or "node" not in part:
                 return part
             text = one_line(self.check.said(part)) if self.is_step(part) else None
-            if text not in steps:
+            if text not in steps or (varied and of_definedness(part)):
                 return {name: rewritten(item) for name, item in part.items()}
             used.setdefault(steps[text], []).append(text)
             variable = {"node": "Variable", "name": text}
@@ -480,6 +503,12 @@ class Question:
             return {"node": "Comparison", "how": "≠", "left": variable, "right": zero}
 
         return rewritten(node), used
+
+
+def of_definedness(node: Any) -> bool:
+    """Whether a condition says that a run met 0/0, or did not."""
+    words = [node[side].get("text") for side in ("left", "right")] if node["node"] == "SameWord" else []
+    return node["node"] == "Defined" or "UNDEFINED" in words
 
 
 # 4, 5 The clauses and the proof ------------------------------------------------------------------------------------------
