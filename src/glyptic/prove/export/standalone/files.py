@@ -435,6 +435,8 @@ class Question:
         )
         ensures, used = self.with_variables(self.ensures)
         if divides or not used:
+            if len(at) == self.check.count(self.claim):
+                return  # compared on everything that there is
             self.report.trusted(
                 "that the last assertion of question.smt2 says what the claim says: it is one line, read it"
             )
@@ -482,7 +484,7 @@ class Question:
         A condition that is a step becomes "a variable is not 0". Whether a run is defined also says which values there are, so it
         is left as it is where there are others.
         """
-        steps = {text: name for name, texts in self.named.items() if name.startswith("t") for text in texts}
+        steps = {text: name for name, texts in self.named.items() if not name.startswith("v") for text in texts}
         used: dict[str, list[str]] = {}
         free = [part for part in self.check.nodes(node) if self.is_step(part) and not of_definedness(part)]
         varied = [part for part in free if one_line(self.check.said(part)) in steps]
@@ -493,7 +495,9 @@ class Question:
             if not isinstance(part, dict) or "node" not in part:
                 return part
             text = one_line(self.check.said(part)) if self.is_step(part) else None
-            if text not in steps or (varied and of_definedness(part)):
+            if text is not None and text not in steps:
+                return part  # it is free, or constant
+            if text is None or (varied and of_definedness(part)):
                 return {name: rewritten(item) for name, item in part.items()}
             used.setdefault(steps[text], []).append(text)
             variable = {"node": "Variable", "name": text}
