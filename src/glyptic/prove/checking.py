@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
@@ -16,9 +16,10 @@ from glyptic.prove.enumeration.deciding import Means, enumerate_claim
 from glyptic.prove.enumeration.units import count_values
 from glyptic.prove.expressions import TRUE, ClaimError
 
-Method = Literal["auto", "enumerate", "smt"]
+Method = Literal["auto", "enumerate", "smt", "symbolic"]
+METHODS = get_args(Method)
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
-ENUMERATED = 1 << 24  # combinations of values that `auto` still enumerates
+ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
 
 
 def check(
@@ -38,10 +39,11 @@ def check(
 ) -> Verdict:
     """Decide a claim, in its own format or another.
 
-    `auto` enumerates inputs, and values up to 2^24 combinations; beyond that values go to the solvers. An enumeration interrupted
-    with a `journal` goes on from there when it is started again. `seconds` bounds an enumeration, or each question to a solver;
-    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts a
-    block to the solvers as it is, without the rules by which terms are simplified.
+    `auto` enumerates up to 2^24 inputs or combinations of values; beyond that values go to the solvers, and inputs become
+    decision diagrams (`symbolic`), or are enumerated after all where these grow too large, or a `journal` is given. An enumeration
+    interrupted with a `journal` goes on from there when it is started again. `seconds` bounds an enumeration, the diagrams, or each
+    question to a solver; `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is.
+    `terms="plain"` puts a block to the solvers as it is, without the rules by which terms are simplified.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -69,8 +71,14 @@ def check(
     if terms not in ("simplified", "plain"):
         raise InputError(f"terms {terms!r} is not one of simplified, plain.")
     asked = claim if claim.quantifier == "all" else one_condition(claim)
-    if method not in ("auto", "enumerate", "smt"):
-        raise InputError(f"method {method!r} is not one of auto, enumerate, smt.")
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is not one of {', '.join(METHODS)}.")
+    if method == "symbolic" or (method == "auto" and journal is None and _too_many_inputs(claim)):
+        from glyptic.prove import symbolic
+
+        verdict = answer_to(claim, symbolic.check(asked, seconds=seconds))
+        if method == "symbolic" or not isinstance(verdict, Unknown):
+            return verdict
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove import smt
 
@@ -85,6 +93,11 @@ def check(
     path = None if journal is None else Path(journal)
     means = Means(engine, backend, workers, path, seconds, count_all, progress)
     return answer_to(claim, enumerate_claim(asked, means))
+
+
+def _too_many_inputs(claim: Claim) -> bool:
+    """Whether an enumeration would take long, and diagrams of the tokens may do without."""
+    return isinstance(claim.subject, Inputs) and claim.subject.count > ENUMERATED
 
 
 def _too_many(claim: Claim) -> bool:
