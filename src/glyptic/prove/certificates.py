@@ -118,7 +118,7 @@ def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | Non
         return Recheck(said, f"{what}, run in exact fractions", failing, of_meaning(claim))
     if isinstance(said, Unknown):
         return Recheck(said, "there is nothing to confirm: the claim was left open", False)
-    method: Method = said.method if said.method in ("smt", "symbolic") else "enumerate"  # type: ignore[assignment]
+    method: Method = said.method if said.method in ("smt", "symbolic", "bounds") else "enumerate"  # type: ignore[assignment]
     found = check(claim, method=method, **means)
     same = type(found) is type(said) and all(
         getattr(found, part, None) == getattr(said, part, None) for part in ("over", "inputs", "satisfying")

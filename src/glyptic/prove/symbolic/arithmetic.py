@@ -43,6 +43,9 @@ class DiagramArithmetic(Scalarwise):
     def values(self, codes: Codes) -> np.ndarray:
         return np.vectorize(int, otypes=[object])(np.asarray(codes)) if np.size(codes) else np.empty(np.shape(codes), object)
 
+    def codes(self, values: np.ndarray) -> Codes:
+        return values  # diagrams of codes
+
     def _remembered(self, name: str) -> Callable[..., int]:
         """An operation of the reference, on codes."""
         operation: Callable[..., Fraction] = getattr(self.exact, f"scalar_{name}")

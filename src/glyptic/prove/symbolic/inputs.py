@@ -182,7 +182,7 @@ class InputSetting:
 
     def __init__(self, tokens: FreeTokens, length: int, runs: Mapping[str, Runs]) -> None:
         self.tokens, self.length, self.runs = tokens, length, runs
-        self.arithmetic = next(iter(runs.values())).arithmetic
+        self.arithmetic: Any = next(iter(runs.values())).arithmetic
 
     def read(self, node: Any) -> Partial:
         runs = self.runs[node.of]
