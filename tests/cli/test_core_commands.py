@@ -110,6 +110,23 @@ def test_a_damaged_model_by_subprocess(folder) -> None:
     assert "it must be (2, 2)" in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_what_was_not_foreseen_is_neither_an_answer_nor_bad_input(monkeypatch, capsys) -> None:
+    """Status 70: 1 would mean "not proved", and 2 that the question cannot be asked."""
+
+    def crash(*_: object) -> int:
+        raise ZeroDivisionError("in the\nmiddle")
+
+    monkeypatch.setattr("glyptic.cli._run", crash)
+    monkeypatch.delenv("GLYPTIC_DEBUG", raising=False)
+    assert main(["prove", "parity:4", "--decisive"]) == 70
+    error = capsys.readouterr().err
+    assert "ZeroDivisionError: in the middle; GLYPTIC_DEBUG=1 shows where." in error
+    assert error.count("\n") == 1
+    monkeypatch.setenv("GLYPTIC_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["prove", "parity:4", "--decisive"])
+
+
 def test_the_list_of_commands(capsys) -> None:
     assert main([]) == main(["--help"]) == 0
     out = capsys.readouterr().out

@@ -18,6 +18,7 @@ from glyptic.prove.expressions import after, answer, before, defined, exp, logit
 from glyptic.prove.minimise import fails
 
 x, y = variables("x y")
+SMALL = reduce(lambda a, b: a & b, (abs(before(f"x{k}")) <= 1 for k in range(4)))
 FORMATS = [Fixed(1), Fixed(1, "even"), Q(1, 2), Float(2, 1), Ieee(3, 1, subnormals=False)]
 
 
@@ -111,12 +112,19 @@ def test_the_ends_hold_at_every_point_of_a_box(format) -> None:
 def test_dense_layers_of_width_4_in_fixed_4(depth) -> None:
     """More than 10^10 values enter; `auto` tries bounds before solvers, which do not get beyond one layer in a minute."""
     T = dense(Fixed(4), 2, depth=depth, width=4)
-    small = reduce(lambda a, b: a & b, (abs(before(f"x{k}")) <= 1 for k in range(4)))
     for ensures in (abs(after("x0")) <= 14, abs(logit("YES") - logit("NO")) <= 15):
-        verdict = prove.check(Claim(block(T), ensures, requires=small))
+        verdict = prove.check(Claim(block(T), ensures, requires=SMALL))
         assert isinstance(verdict, Proved), verdict
         assert verdict.method == "bounds"
         assert verdict.solvers[0].endswith(" boxes")
+
+
+def test_a_certificate_is_rechecked_by_bounds(tmp_path) -> None:
+    claim = Claim(block(dense(Fixed(4), 2, width=4)), abs(after("x0")) <= 14, requires=SMALL)
+    verdict = prove.check(claim)
+    assert (type(verdict), verdict.method) == (Proved, "bounds")
+    prove.save_certificate(tmp_path / "c.json", claim, verdict)
+    assert prove.recheck(tmp_path / "c.json").proved
 
 
 def test_a_counterexample_in_a_large_format_is_run_in_fractions() -> None:

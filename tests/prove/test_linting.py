@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tests.prove.examples import averaging_majority, last_token
 
-from glyptic.carve import add, beside, closure, linear, normalize, notes, widen, zero
+from glyptic.carve import add, beside, closure, compose, linear, normalize, notes, widen, zero
 from glyptic.carve.examples import EXAMPLES, by_name
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, encode, parse_format
 from glyptic.prove import lint, recogniser, regular, tomita
-from glyptic.prove.linting import RULES, sample_inputs
+from glyptic.prove.linting import RULES, Finding, Suppression, sample_inputs
 
 F = Fixed(3)
 
@@ -286,6 +286,7 @@ def test_suppression_by_rule_and_by_place():
     assert f"{len(by_rule.suppressed)} suppressed" in str(by_rule)
     at_a_place = lint(T, runs=200, ignore="flag-left-over@coordinate at_source")
     assert [finding.where for finding in at_a_place.suppressed] == ["coordinate at_source"]
+    assert not Suppression("dead head", "layer 1").covers(Finding("dead head", "note", "layer 10, head 0", ""))
     around = lint(T, runs=200, ignore=["masked keys@layer 3"])  # a place covers what lies in it
     assert [finding.rule for finding in around.suppressed] == ["masked keys"]
     in_vain = lint(T, runs=200, ignore=["masked keys@layer 30", "0/0"])
@@ -387,6 +388,8 @@ BUILT = {
     "closure.exclusive": lambda T: closure.exclusive(T, by_name("majority:6", T.format)),
     "closure.majority": lambda T: closure.majority(T, by_name("majority:6", T.format), by_name("palindromes:6", T.format)),
     "beside": lambda T: beside.beside([T, by_name("majority:6", T.format)]),
+    "compose.sequence": lambda T: compose.sequence(T, by_name("majority:6", T.format).replace(vocabulary=T.answers)),
+    "compose.relay": lambda T: compose.relay(*(t.replace(answers=("0", "1")) for t in (T, by_name("majority:6", T.format)))),
 }
 
 

@@ -122,6 +122,14 @@ def test_only_the_refusal_of_a_format_counts_as_not_right_there():
         with pytest.raises(type(error)):
             least_precision(fails_with(error), 1, largest=2, of=more_ones, **QUIET)
 
+    def fails_when_small(format, n):
+        if format.precision < 3:
+            raise ModelError("no such model")
+        return averaging_majority(format, n)
+
+    with pytest.raises(ModelError):
+        least_precision(fails_when_small, 1, of=more_ones, **QUIET)
+
 
 def test_what_cannot_be_asked_is_said_beforehand(monkeypatch):
     monkeypatch.setattr("glyptic.prove.precision.check", None)  # nothing is run
@@ -196,6 +204,14 @@ def test_a_construction_that_refuses_a_format_is_in_the_table():
 
     found = sweep(build, "fixed:1..2", **QUIET)
     assert [type(v).__name__ for v in found.verdicts.values()] == ["Unknown", "Proved"]
+
+
+def test_an_error_that_is_not_about_the_format_is_no_cell_of_the_table():
+    def build(format):
+        raise ModelError("no such model")
+
+    with pytest.raises(ModelError, match="no such model"):
+        sweep(build, "fixed:1..2", **QUIET)
 
 
 def test_grids():

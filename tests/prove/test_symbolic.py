@@ -170,6 +170,11 @@ def test_a_certificate_is_rechecked_by_diagrams(tmp_path) -> None:
     again = prove.recheck(tmp_path / "c.json")
     assert again.proved
     assert again.said.method == "symbolic"
+    refuted = Claim(claim.subject, answer() == "NO", name="never odd")
+    prove.save_certificate(tmp_path / "r.json", refuted, prove.check(refuted))
+    again = prove.recheck(tmp_path / "r.json")
+    assert again.agrees
+    assert f"its counts are confirmed: {2**32 - 1:,} of {2**33 - 2:,} fail" in " ".join(again.details)
 
 
 def test_diagrams_are_functions() -> None:

@@ -48,9 +48,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
 }
 
+UNFORESEEN = 70  # the exit status of what was not foreseen (EX_SOFTWARE of sysexits.h)
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; bad input is one sentence on standard error and status 2."""
+    """Run one command; bad input is one sentence on standard error and status 2, what was not foreseen another and 70."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words in (["--version"], ["version"]):
         print(f"glyptic {importlib.import_module('glyptic').__version__}")
@@ -61,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(name, words[len(name.split()) :])
     except GlypticError as error:
-        print(f"glyptic {name}: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"glyptic {name}: {type(error).__name__}: {_in_one_line(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"\nglyptic {name}: interrupted", file=sys.stderr)
@@ -69,6 +71,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `glyptic … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as error:  # never 1, which is an answer: "not proved"
+        if os.environ.get("GLYPTIC_DEBUG"):
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"glyptic {name}: an error that Glyptic did not foresee, {what}; GLYPTIC_DEBUG=1 shows where.", file=sys.stderr)
+        return UNFORESEEN
+
+
+def _in_one_line(text: str) -> str:
+    """A sentence may name what a file or a user named, control characters and all: these are shown as numbers.
+
+    >>> _in_one_line("no model '\\x1b[2J'" + chr(10))
+    "no model '\\\\x1b[2J'\\\\n"
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _command_of(words: Sequence[str]) -> str | None:

@@ -31,5 +31,14 @@ def check_picture(path: Path | None) -> None:
         return
     if path.suffix.lower() not in _PICTURES:
         raise InputError(f"--figure {path}: a figure ends in {', '.join(_PICTURES)}.")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--figure {path}: {'it' if path.is_dir() else path.parent} is {'a' if path.is_dir() else 'no'} folder.")
+    check_written("--figure", path)
+
+
+def check_written(flag: str, path: Path | None) -> None:
+    """A place where a file can be written: in a folder that exists, and not a folder itself."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"{flag} {path} is a folder; name a file.")
+    if not path.parent.is_dir():
+        raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first.")

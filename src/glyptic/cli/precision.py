@@ -24,8 +24,8 @@ class Precision:
     large format. `glyptic precision automaton --tomita 4` asks it of the recogniser that is built from the automaton.
 
     Where the decider refuses one less, it is built nevertheless to show a counterexample ("forced, …"). Where that cannot be
-    done or finds none, the refusal is shown ("refused: …"), beside the largest s that is refused and the largest that is refuted. The
-    exit status is 0 if the question was answered, whatever the table says, and 2 if it could not be asked.
+    done or finds none, the refusal is shown ("refused: …"), beside the largest s that is refused and the largest that is
+    refuted. The exit status is 0 if the question was answered, whatever the table says, and 2 if it could not be asked.
     """
 
     construction: Positional[str]

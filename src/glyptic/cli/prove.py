@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
-from glyptic.errors import InputError
+from glyptic.cli.prove_use import check_use
+from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
-    from glyptic.prove import Claim
+    from glyptic.prove import Claim, Verdict
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,12 @@ class Prove:
     """Prove or refute what a transformer computes, on all inputs up to a length.
 
     Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
-    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not.
+    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not, 2 if it cannot
+    be asked.
+
+    `--recheck FILE [MODEL [OTHER]]` checks a certificate again, and that it is about these models. Its status is 0 for a proof
+    that is confirmed, 1 for a counterexample (or an empty precondition) that is confirmed, 3 for what is not confirmed, 2 for
+    what is refused.
     """
 
     model: Positional[str] = ""
@@ -38,7 +44,7 @@ class Prove:
     never_zero_attention: bool = False
     """Does no softmax in attention ever meet 0/0?"""
     recheck: Path | None = None
-    """Check this certificate again."""
+    """Check this certificate again; with a model, or two, that it is about them (rounded to --format first)."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
     theorem: str = ""
@@ -63,10 +69,12 @@ class Prove:
     """With --formats: draw the table here (.svg, .png or .pdf)."""
     certificate: Path | None = None
     """Write the verdict with its claim here, as JSON that --recheck reads."""
+    export: Path | None = None
+    """Write a new folder by which anyone can check the verdict without Glyptic; with --library it needs --theorem and one format."""
     journal: Path | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False
-    """Go on after a counterexample, to count all failures."""
+    """Go on after a counterexample, to count all failures; with --recheck, run all to see that counts and smallness are right."""
     seconds: float | None = None
     """Stop after so long, with the answer Unknown."""
     megabytes: int | None = None
@@ -79,10 +87,13 @@ class Prove:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> int:
-        if self.library:
-            return self._library()
+        check_use(self)
+        if self.export is not None:
+            self._check_export()
         if self.recheck is not None:
             return self._recheck()
+        if self.library:
+            return self._library()
         if self.megabytes is not None:
             raise InputError(
                 "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
@@ -95,17 +106,68 @@ class Prove:
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
         names = [theorem(self.theorem).name] if self.theorem else None
+        if self.export is not None:
+            return self._theorem(scopes)
         return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
+    def _check_export(self) -> None:
+        """What --export does not go with, and a folder that is there already, before anything is run."""
+        from glyptic.prove.export.folder import check_target
+
+        if self.library and not (self.theorem and self.formats):
+            raise InputError("--export is for one theorem: name it, as in --library --theorem zero.at --formats fixed:3.")
+        if self.formats and not self.library:
+            raise InputError("--export is for one format; leave --formats out, or it.")
+        assert self.export is not None
+        check_target(self.export)
+
+    def _export(self, claim: Claim, verdict: Verdict) -> None:
+        """The folder, if one is asked for."""
+        from glyptic.prove import Unknown, export
+
+        if self.export is not None and isinstance(verdict, Unknown):
+            print("  nothing is exported: the claim was left open")
+        elif self.export is not None:
+            limit = {} if self.seconds is None else {"seconds": self.seconds}
+            print(export(self.export, claim, verdict, **limit))
+
+    def _theorem(self, scopes: Sequence[str]) -> int:
+        """One theorem in one format, decided and exported."""
+        from glyptic.prove import smt
+        from glyptic.prove.library.proving import read_scope, theorem
+
+        if len(scopes) != 1:
+            raise InputError(f"--export is for one format; --formats names {len(scopes)}.")
+        format, products = read_scope(scopes[0])
+        claim = theorem(self.theorem).claim(format, products)
+        verdict = smt.check(claim, format, terms=self.terms, **self._limits())
+        print(verdict)
+        self._export(claim, verdict)
+        return 0 if verdict else 1
+
     def _recheck(self) -> int:
-        from glyptic.prove.certificates import recheck
+        from glyptic.cli.models import open_model
+        from glyptic.prove import recheck
+        from glyptic.prove.certificates import load_certificate
+        from glyptic.prove.words import printable
 
         assert self.recheck is not None
-        result = recheck(self.recheck, backend=self.backend, workers=self.workers, terms=self.terms, **self._limits())
+        words = [word for word in (self.model, self.other) if word]
+        models = [open_model(word, self.format) for word in words] or None
+        result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
         print(result)
         for assumption in result.assumptions:
-            print(f"  assuming that {assumption}")
-        return 0 if result.proved else 1
+            print(printable(f"  assuming that {assumption}"))
+        if result.agrees:
+            self._export(*load_certificate(self.recheck))
+        elif self.export is not None:
+            print("  nothing is exported: the certificate was not confirmed")
+        return result.status
+
+    def _rechecking(self) -> dict[str, Any]:
+        """The means that were chosen: one that has no effect on a certificate's method is refused there."""
+        chosen = {"backend": "loky", "workers": None, "engine": "auto", "terms": "simplified"}
+        return {name: getattr(self, name) for name, usual in chosen.items() if getattr(self, name) != usual} | self._limits()
 
     def _limits(self) -> dict[str, Any]:
         """The limits that are given; else those of whoever is asked."""
@@ -125,6 +187,7 @@ class Prove:
         if self.certificate is not None:
             save_certificate(self.certificate, claim, verdict)
             print(f"  certificate: {self.certificate}")
+        self._export(claim, verdict)
         return 0 if verdict else 1
 
     def _sweep(self) -> int:
@@ -132,6 +195,7 @@ class Prove:
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
+        self._try_question()
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
         found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
@@ -141,6 +205,16 @@ class Prove:
             print(f"figure: {self.figure}")
         print(found.conclusion)
         return 0 if found.verdict else 1
+
+    def _try_question(self) -> None:
+        """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
+        from glyptic.carve import FactError
+        from glyptic.prove.grids import format_grid
+
+        try:
+            self._claim(str(format_grid(self.formats)[0]))
+        except (FormatError, FactError):
+            return
 
     def _means(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}

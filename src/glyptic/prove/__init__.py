@@ -1,7 +1,7 @@
 """Claims and what decides them: enumeration, solvers, the smallest counterexample, certificates, least precision.
 
 expressions           what is claimed, written in Python (with `conditions`); `evaluation` gives it a value in any arithmetic
-subjects, claims      what a claim ranges over, and the claim; `naming` refuses names that do not exist
+subjects, claims      what a claim ranges over, and the claim; `naming` refuses names that do not exist, `scopes` what is ill made
 answers               Proved, Refuted, Vacuous, Unknown
 checking, theorems    deciding a claim; the common ones by name
 enumeration/          all inputs or values, each prefix computed once; in units, on all cores or a cluster, with a journal
@@ -10,14 +10,16 @@ lemmas, library/      the lemma base decided for a format (`facts`); the theorem
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
+export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and the programs that check them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
 linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
-from glyptic.prove.certificates import load_certificate, recheck, save_certificate
+from glyptic.prove.certificates import load_certificate, save_certificate
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Block, Claim, Inputs, Values, block, exists, inputs
+from glyptic.prove.export import export
 from glyptic.prove.expressions import (
     LEAST,
     TRUE,
@@ -49,6 +51,7 @@ from glyptic.prove.languages import Automaton, regular, tomita
 from glyptic.prove.lemmas import facts
 from glyptic.prove.linting import lint
 from glyptic.prove.precision import LeastPrecision, least_precision
+from glyptic.prove.rechecking import recheck
 from glyptic.prove.recognisers import recogniser
 from glyptic.prove.sweeps import Sweep, sweep
 from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention
@@ -84,6 +87,7 @@ __all__ = [
     "equivalent",
     "exists",
     "exp",
+    "export",
     "facts",
     "holds",
     "inputs",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from glyptic.prove.claims import Claim
 from tests.prove.fuzz import claims, splits
 from tests.prove.fuzz.deciders import SECONDS, WAYS, Findings, compare
+
+from glyptic.prove.claims import Claim
 
 KINDS = ("values", "block", "inputs", "splits")
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
+from glyptic.exact.transformer import parts
 from glyptic.numbers import encode, parse_format
 from glyptic.prove import expressions as e
 from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.languages import regular, tomita
 
-# Small formats, where exp is a table and every element can be walked through: each family, both rules, with and without subnormals.
+# Small formats, where exp is a table and all elements are walked through: each family, both rules, with and without subnormals.
 TABLED = [
     *("fixed:1", "fixed:2", "fixed:2/even", "fixed:3", "fixed:3/even", "float:1,1", "float:2,1", "float:2,2/even", "float:3,2"),
     *("q:1,1", "q:2,2", "q:2,2/even", "q:0,3", "q:3,3/even", "ieee:2,1", "ieee:3,2", "ieee:3,2/zero", "ieee:3,2,normal"),
@@ -27,8 +28,9 @@ TABLED = [
 # Wide ones, where exp is only enclosed.
 ENCLOSED = ["fixed:10", "fixed:10/even", "ieee:5,9", "ieee:5,9,normal", "fp16", "fp16/zero", "q:6,10", "q:6,10/even"]
 FORMATS = TABLED + ENCLOSED
-EXISTENCE = 0.0  # the share of claims that something exists
+EXISTENCE = 0.12  # the share of claims that something exists
 MOST_ELEMENTS = 2000  # of a claim that is walked through whole
+MOST_RUNS = 400  # of a block with two free values
 
 
 def random_claim(kind: str, format: str, number: int) -> Claim:
@@ -188,7 +190,9 @@ def _transformers(rng: random.Random, format: str, norms: bool) -> dict[str, Tra
     return {"": one("T")} if rng.random() < 0.75 else {"a": one("S"), "b": one("T")}
 
 
-def _leaves_of_runs(rng: random.Random, subject: Block | Inputs, stages: Callable[[Transformer], list[str]], positions: int) -> list[Any]:
+def _leaves_of_runs(
+    rng: random.Random, subject: Block | Inputs, stages: Callable[[Transformer], list[str]], positions: int
+) -> list[Any]:
     """Coordinates, logits, weights, and what heads give, of all transformers of a subject."""
 
     def some() -> tuple[str, Transformer]:
@@ -196,7 +200,8 @@ def _leaves_of_runs(rng: random.Random, subject: Block | Inputs, stages: Callabl
 
     def coordinate() -> e.Value:
         of, transformer = some()
-        return e.Coordinate(rng.choice(stages(transformer)), rng.choice(transformer.coordinates), rng.randrange(-positions, positions), of)
+        stage, name = rng.choice(stages(transformer)), rng.choice(transformer.coordinates)
+        return e.Coordinate(stage, name, rng.randrange(-positions, positions), of)
 
     def logit() -> e.Value:
         of, transformer = some()
@@ -230,14 +235,22 @@ def _on_block(rng: random.Random, format: str) -> Claim:
     places = [(name, i) for name in some.coordinates for i in range(positions)]
     rng.shuffle(places)
     size = parse_format(format).size
-    free = places[: rng.randint(1, 2 if size**2 <= MOST_ELEMENTS else 1)]
+    free = places[: rng.randint(1, 2 if size**2 <= MOST_RUNS else 1)]
     fixed = {place: _held(rng, format) for place in places if place not in free and rng.random() < 0.4}
     from_positions = tuple(name for name in some.coordinates if rng.random() < 0.2)
-    subject = Block(transformers, first, last, positions, tuple(free), fixed, from_positions)
+    weights = _some_weight(rng, some) if rng.random() < 0.15 else ()
+    subject = Block(transformers, first, last, positions, tuple(free[len(weights) :]), fixed, from_positions, weights)
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, lambda _: ["before", "after", "after"], positions)
     sayings.conditions = _about_answers(rng, transformers, 1)
     return sayings.claim(subject)
+
+
+def _some_weight(rng: random.Random, transformer: Transformer) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """One entry of a head, a feed-forward or the output, to be free."""
+    found = [(name, codes.shape) for name, codes, _ in parts(transformer) if "embedding" not in name and "norm" not in name]
+    name, shape = rng.choice(found)
+    return ((name, tuple(rng.randrange(n) for n in shape)),)
 
 
 def _held(rng: random.Random, format: str) -> Any:
@@ -263,7 +276,7 @@ def _about_answers(rng: random.Random, transformers: dict[str, Transformer], ste
 def _on_inputs(rng: random.Random, format: str) -> Claim:
     transformers = _transformers(rng, format, norms=True)
     shortest, longest = rng.choice([(1, 3), (1, 3), (2, 3), (1, 2)])
-    steps = tuple(rng.choice([1, 1, 1, 2]) for _ in range(longest)) if rng.random() < 0.4 else (1,) * longest
+    steps = tuple(rng.choice([1, 2, 2, 3]) for _ in range(longest)) if rng.random() < 0.5 else (1,) * longest
     subject = Inputs(transformers, longest, shortest, steps)
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, _stages, shortest)

@@ -7,19 +7,22 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
+from tests.prove.fuzz.claims import MOST_ELEMENTS
 
 from glyptic.numbers.hosts import refusal
 from glyptic.prove import smt
 from glyptic.prove.answers import Refuted, Unknown, Verdict
+from glyptic.prove.checking import answer_to, one_condition
 from glyptic.prove.checking import check as decide
 from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import judge, setting_of_codes
 from glyptic.prove.export.standalone import check as standalone
 from glyptic.prove.portable import claim_to_json
-from tests.prove.fuzz.claims import MOST_ELEMENTS
 
 SECONDS = 2.0  # for each question to a solver
 POINTS = 60  # tried of a claim that is too large to be walked through
@@ -66,7 +69,8 @@ def _decided(claim: Claim, way: str, seconds: float) -> Verdict | None:
     if way == "smt":
         return decide(claim, method="smt", seconds=seconds)
     if way == "z3":
-        return smt.check(claim, format, seconds=seconds, solvers=["z3"])
+        asked = claim if claim.quantifier == "all" else one_condition(claim)
+        return answer_to(claim, smt.check(asked, format, seconds=seconds, solvers=["z3"]))
     if way == "fast" and any(refusal(format, fused) is not None for fused in _fused(claim)):
         return None
     return decide(claim, method="enumerate", engine=way, workers=1, count_all=True, progress=False)  # type: ignore[arg-type]
@@ -109,17 +113,23 @@ def _against(ours: standalone.Claim, verdict: Verdict, tally: standalone.Tally |
 
 
 def points_of(ours: standalone.Claim, size: int) -> Iterator[tuple[Any, ...]]:
-    """Random and adversarial elements: the ends of the format, both sides of 0 and 1, of what exp tells apart, and any."""
+    """Random and adversarial elements: the claim's own constants, the ends of the format, both sides of 0, of 1 and of what exp
+    tells apart, and any."""
     yield from standalone.sample(ours, size, seed=len(standalone.said(ours.ensures)))
     if ours.kind == "inputs":
         return
     rng = random.Random(size)
     first, last = ours.format.codes()
-    edges = [code for edge in _edges(ours.format) for code in (edge - 1, edge, edge + 1) if first <= code <= last]
+    said = [node["number"] for side in (ours.requires, ours.ensures) for node in standalone.nodes(side) if "number" in node]
+    named = [ours.format.code(standalone.constant(number, ours.format)) for number in said]
+    free = standalone.free_names(ours)
+    yield from product(*[named] * len(free)) if len(named) ** len(free) <= size else ()
+    edges = [code for edge in named + _edges(ours.format) for code in (edge - 1, edge, edge + 1) if first <= code <= last]
     for _ in range(size):
-        yield tuple(rng.choice(edges) for _ in standalone.free_names(ours))
+        yield tuple(rng.choice(edges) for _ in free)
 
 
+@lru_cache
 def _edges(format: standalone.Format) -> list[int]:
     """Codes where exp begins to be more than 0, reaches 1, and reaches B; and powers of two."""
     first, last = format.codes()
@@ -146,7 +156,8 @@ def _differing_points(claim: Claim, ours: standalone.Claim, size: int) -> Iterat
         satisfying, failing = judge(claim, setting_of_codes(claim, codes, engine))  # type: ignore[arg-type]
         for element, meets, fails in zip(elements, satisfying, failing, strict=True):
             our_meets, true = standalone.judge(ours, element)
-            if (bool(meets), bool(fails)) != (our_meets, our_meets and true is not True):
+            found = our_meets and (true is True) == (claim.quantifier == "some")
+            if (bool(meets), bool(fails)) != (our_meets, found):
                 yield f"engine {engine} at {element}: meets {meets}, fails {fails}; check.py: {our_meets}, {true}"
                 return
 

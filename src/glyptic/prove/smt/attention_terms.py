@@ -29,6 +29,9 @@ class Terms(RoundedTerms):
         self.exps: list[tuple[Bits, Bits]] = []  # (code of x, code of [exp x]) where exp is only enclosed, one for each x
         self._stairs: set[tuple[int, Staircase]] = set()  # which exps are known to keep to which stairs
 
+    def record(self, of: str, stage: str, names: tuple[str, ...], values: Any) -> None:
+        """What a transformer's residual is at a stage; only terms for readers remember it."""
+
     # exp -------------------------------------------------------------------------------------------------------------------
 
     def scalar_exp(self, a: Scalar) -> Scalar:

@@ -57,16 +57,19 @@ class Question:
         return [*self.domain, self.given, self.fails]
 
 
-def pose(claim: Claim, format: Format, rules: Rules = "simplified") -> Question:
+def pose(
+    claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms
+) -> Question:
     """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says.
 
     A claim on values is always put in plain terms, for the rules by which terms are simplified are such claims themselves.
+    `plainly` is the kind of these: an exported file has its own.
     """
     subject, names = claim.subject, tuple(f"v{k}" for k in range(len(free_names(claim))))
     assert not isinstance(subject, Inputs)
     products: Products = "rounded" if isinstance(subject, Values) else _products(subject)
     plain = rules == "plain" or isinstance(subject, Values)
-    terms = PlainTerms(format, products) if plain else Terms(format, products)
+    terms = plainly(format, products) if plain else Terms(format, products)
     free = {name: terms.free(variable) for name, variable in zip(free_names(claim), names, strict=True)}
     if isinstance(subject, Values):
         setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
@@ -93,7 +96,8 @@ class TermSetting:
         return Partial(_array(number), missing)
 
     def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
-        return _array(Fraction(number)) if where is TRUE else x  # a term may mean nothing where it is not read
+        stand_in = _array(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
+        return stand_in if where is TRUE else x  # a term may mean nothing where it is not read
 
     def chosen(self, where: Bits, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return _array(self.arithmetic.choose(where, x[0], y[0]))
@@ -203,6 +207,7 @@ def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: M
         met.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
 
     def record(stage: str, array: np.ndarray) -> None:
+        terms.record(name, stage, whole.transformer.coordinates, array)
         if stage in wanted:
             traced[stage] = array
 

@@ -1,20 +1,23 @@
 """Checks a claim about transformers in finite precision, and the verdict on it, from their definitions alone.
 
-    python check.py FOLDER            the claim in FOLDER/claim.json, the verdict there or in FOLDER/verdict.json
+    python check.py FOLDER            the claim in FOLDER/claim.json, the verdict there or in FOLDER/verdict.json; and, with
+                                      files.py beside this file, all else that an exported folder holds (its own unless said)
     python check.py FILE.json         a file with both
     --limit N                         walk through at most N elements (20,000 unless said); larger claims are sampled
 
-This file is the whole program: Python's standard library, no package, no floating-point number. It says line by line what it
-has verified, what it could only try, and what it takes on trust. Exit status: 0 if nothing contradicts the verdict, 1 if
-something does, 2 if the input cannot be read (one sentence says why).
+For a claim and its verdict this file is the whole program: Python's standard library, no package, no floating-point number. It
+says line by line what it has verified, what it could only try, and what it takes on trust. Exit status: 0 if nothing contradicts
+the verdict, 1 if something does, 2 if the input cannot be read (one sentence says why).
 
 Sections: 1 numbers · 2 the transformer · 3 reading files · 4 what a claim means · 5 the claim in words · 6 what it ranges over
-· 7 the verdict · 8 the command.
+· 7 the verdict · 8 the command. What a claim means is all in 1, 2, 4 (from `Element` on) and 6: that is what to read first. The
+rest refuses files that are not what they should be, prints, and compares.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import random
 import re
@@ -25,6 +28,7 @@ from fractions import Fraction
 from itertools import islice, product
 from math import isqrt, prod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 # 1 NUMBERS ============================================================================================================
@@ -1537,7 +1541,9 @@ def check_observed(
     need(isinstance(observed, dict), "what was observed is not given by name.")
     at = meet(claim, element, predicate)
     known: dict[str, Any] = {}
-    for node, here in in_scope(claim.ensures, at):
+    for node, here in (*in_scope(claim.requires, at), *in_scope(claim.ensures, at)):
+        if node["node"] in ("Let", "LetValue"):
+            known[node["name"]] = value(node["value"], here)
         if said(node) in observed:
             sort = NODES[node["node"]][0]
             known[said(node)] = {"value": value, "word": word, "condition": truth}[sort](node, here)
@@ -1648,6 +1654,16 @@ def read(path: Path) -> tuple[Claim, dict[str, Any]]:
     return claim, read_verdict(verdict)
 
 
+def beside(name: str) -> Any:
+    """A program that lies beside this one, whatever the path is set to."""
+    spec = importlib.util.spec_from_file_location(f"beside_{name}", Path(__file__).resolve().with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    sys.dont_write_bytecode = True  # the folder stays as it is
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def main(arguments: list[str]) -> int:
     limit, paths = 20_000, list(arguments)
     try:
@@ -1657,14 +1673,17 @@ def main(arguments: list[str]) -> int:
             need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
             limit = int(given)
             del paths[place : place + 2]
-        need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py FOLDER [--limit N]")
+        paths = paths or [str(Path(__file__).resolve().parent)]
+        need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py [FOLDER] [--limit N]")
         claim, verdict = read(Path(paths[0]))
         print("THE CLAIM", *describe(claim), "", f"THE VERDICT: {verdict['answer']}, by {verdict['method']}", sep="\n")
         report = check(claim, verdict, limit)
+        if Path(paths[0]).is_dir() and Path(__file__).with_name("files.py").exists():
+            beside("files").check_files(Path(paths[0]), claim, verdict, report, SimpleNamespace(**globals()), limit)
     except Unreadable as reason:
         print(f"check.py: {reason}", file=sys.stderr)
         return 2
-    print(*report.lines, sep="\n")
+    print(*sorted(report.lines, key=lambda line: line.startswith("on trust")), sep="\n")
     print("", "CONTRADICTED" if report.wrong else "nothing contradicts the verdict", sep="\n")
     return 1 if report.wrong else 0
 
