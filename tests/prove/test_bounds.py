@@ -1,4 +1,4 @@
-"""Claims by bounds: the verdicts of enumeration on random dense layers, ends that hold at every point, depths beyond solvers."""
+"""Claims by bounds: the verdicts of enumeration on random dense layers, ends that hold at every point, and some depth."""
 
 from functools import reduce
 
@@ -110,7 +110,7 @@ def test_the_ends_hold_at_every_point_of_a_box(format) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_dense_layers_of_width_4_in_fixed_4(depth) -> None:
-    """More than 10^10 values enter; `auto` tries bounds before solvers, which do not get beyond one layer in a minute."""
+    """More than 10^10 values enter; `auto` tries bounds before it asks solvers."""
     T = dense(Fixed(4), 2, depth=depth, width=4)
     for ensures in (abs(after("x0")) <= 14, abs(logit("YES") - logit("NO")) <= 15):
         verdict = prove.check(Claim(block(T), ensures, requires=SMALL))
