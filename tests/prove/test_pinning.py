@@ -79,7 +79,7 @@ def with_module(text):
         with_module,
         lambda text: "1" in text,
     ],
-    ids=str,
+    ids=lambda predicate: f"{type(predicate).__name__} {getattr(predicate, '__qualname__', '')}",
 )
 def test_what_is_known_whole(predicate):
     assert pinned(predicate).doubts == ()
