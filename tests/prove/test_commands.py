@@ -13,6 +13,7 @@ from glyptic.cli.precision import Precision
 from glyptic.errors import GlypticError
 from glyptic.numbers import Fixed
 from glyptic.prove import recogniser, tomita
+from glyptic.prove.answers import verdict_from_json
 from glyptic.prove.certificates import sealed
 from glyptic.prove.library import proving
 from glyptic.prove.linting import RULES
@@ -62,20 +63,65 @@ def test_certificates_are_written_and_rechecked(model, tmp_path, capsys):
     assert "confirmed: Proved" in out
     content = json.loads(path.read_text())
     content["verdict"]["satisfying"] = 3
+    content["says"] = str(verdict_from_json(content["verdict"]))
     path.write_text(json.dumps(sealed(content)))
-    assert run("prove", "--recheck", path) == 1
+    assert run("prove", "--recheck", path) == 3
     assert "NOT CONFIRMED" in capsys.readouterr().out
 
 
-def test_the_status_of_a_recheck_is_that_of_a_check(model, tmp_path, capsys):
-    """0 for what is proved, 1 for what is not, though the certificate be right."""
+def test_the_status_of_a_recheck_tells_what_is_confirmed(model, tmp_path, capsys):
+    """0 for a proof, 1 for a refutation that is right, 3 for what is not confirmed."""
     path = tmp_path / "certificate.json"
     assert run("prove", model, "--tomita", 1, "--certificate", path) == 1
     assert run("prove", "--recheck", path) == 1
-    assert "confirmed: the counterexample fails the claim" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "\nconfirmed: the counterexample fails the claim" in out
+    assert "that none is smaller is confirmed (all 510 were run)" in out
     assert run("prove", "parity:20", "--decisive", "--seconds", 0.01, "--workers", 1, "--certificate", path) == 1
-    assert run("prove", "--recheck", path) == 1
+    assert run("prove", "--recheck", path) == 3
     assert "nothing to confirm" in capsys.readouterr().out
+
+
+def test_a_recheck_compares_the_models_that_are_named(model, tmp_path, capsys):
+    path, other = tmp_path / "certificate.json", tmp_path / "other"
+    broken(recogniser(tomita(4), Fixed(2), 8), "output").save(other)
+    run("prove", model, other, "--certificate", path)
+    assert run("prove", "--recheck", path, model, other) == 1
+    assert capsys.readouterr().out.count("(those of the model given)") == 2
+    with pytest.raises(GlypticError, match="its transformer a differs in output"):
+        run("prove", "--recheck", path, other, model)
+    with pytest.raises(GlypticError, match="about 2 transformers, and 1 models are given"):
+        run("prove", "--recheck", path, model)
+    run("prove", model, "--decisive", "--format", "fixed:3", "--certificate", path)
+    with pytest.raises(GlypticError, match="its transformer differs in format"):
+        run("prove", "--recheck", path, model)
+    assert run("prove", "--recheck", path, model, "--format", "fixed:3") == 0
+
+
+def test_a_recheck_runs_in_the_engine_that_is_chosen(model, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "certificate.json"
+    run("prove", model, "--decisive", "--max-length", 3, "--certificate", path)
+    assert "kernels" in capsys.readouterr().out
+    assert run("prove", "--recheck", path, "--engine", "reference", "--workers", 1) == 0
+    assert "kernels" not in capsys.readouterr().out
+    assert run("prove", "--recheck", path) == 0
+    assert "kernels" in capsys.readouterr().out
+    with pytest.raises(GlypticError, match="megabytes 9 has no effect here: the certificate's verdict is by enumeration"):
+        run("prove", "--recheck", path, "--megabytes", 9)
+
+
+IDLE = [
+    *(["--language", "0"], ["--tomita", "1"], ["--decisive"], ["--never-zero-attention"], ["--max-length", "3"]),
+    *(["--min-length", "2"], ["--steps", "2"], ["--yes", "1"], ["--no", "0"], ["--format", "fixed:2"]),
+    *(["--formats", "fixed:2"], ["--figure", "f.svg"], ["--certificate", "c.json"], ["--journal", "j.json"]),
+    ["--library"],
+]
+
+
+@pytest.mark.parametrize("flags", IDLE, ids=lambda flags: flags[0])
+def test_a_flag_without_effect_on_a_recheck_is_refused(flags):
+    with pytest.raises(GlypticError, match=f"{flags[0]} has no effect with --recheck"):
+        run("prove", "--recheck", "certificate.json", *flags)
 
 
 def test_many_formats(model, tmp_path, capsys):
@@ -176,7 +222,7 @@ def test_the_help_of_lint_names_every_rule_and_the_exit_status(capsys):
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--certificate", "c"], "is for one format"),
         ("prove", ["parity:4", "--decisive", "--megabytes", "9"], "--megabytes bounds solvers"),
-        ("prove", ["--recheck", "nowhere.json"], "cannot read the certificate"),
+        ("prove", ["--recheck", "nowhere.json"], "cannot read a certificate"),
         ("prove", ["parity:4", "--library"], "the model 'parity:4' has no effect with --library"),
         ("prove", ["--library", "--decisive"], "--decisive has no effect with --library"),
         ("prove", ["--library", "--max-length", "3"], "--max-length has no effect with --library"),
@@ -206,7 +252,7 @@ def test_the_help_of_lint_names_every_rule_and_the_exit_status(capsys):
         ("prove", ["parity:4", "--decisive", "--terms", "plain"], "--terms has no effect"),
         ("prove", ["parity:4", "--decisive", "--certificate", "no/c.json"], "there is no folder no"),
         ("prove", ["parity:4", "--decisive", "--journal", "."], "--journal . is a folder"),
-        ("prove", ["--recheck", "."], "cannot read the certificate"),
+        ("prove", ["--recheck", "."], "cannot read a certificate"),
         ("precision", ["automaton"], "needs a language"),
         ("precision", ["parity:8"], "parity:8 fixes max_length"),
         ("precision", ["contains:max_length=3"], "fixes max_length"),

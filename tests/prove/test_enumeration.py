@@ -43,6 +43,7 @@ from glyptic.prove.enumeration import settings as settings_module
 from glyptic.prove.enumeration import trie as trie_module
 from glyptic.prove.enumeration import units as units_module
 from glyptic.prove.minimise import fails, minimised
+from glyptic.prove.reading import sealed
 
 QUIET = {"progress": False, "workers": 1}
 SMALL = Sizes(layers=2, heads=1, width=4, key_width=2, value_width=2, hidden=3, max_length=8)
@@ -177,25 +178,30 @@ def test_a_time_limit_is_unknown_and_says_how_far(monkeypatch):
 def test_interrupted_and_resumed_nothing_is_lost_or_counted_twice(tmp_path, monkeypatch):
     monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 32)
     T, journal = recogniser(regular("(0*10*1)*0*"), Fixed(2), 9), tmp_path / "journal.json"
-    calls = {"n": 0, "stop": 300}
+    seen, honest = {"judged": 0, "stop": 150}, settings_module.judge
 
-    def even(text):
-        calls["n"] += 1
-        if calls["n"] == calls["stop"]:
+    def judging(claim, setting):
+        seen["judged"] += setting.size
+        if seen["judged"] >= seen["stop"]:
             raise KeyboardInterrupt
-        return text.count("1") % 2 == 0
+        return honest(claim, setting)
 
+    monkeypatch.setattr(units_module, "judge", judging)
     with pytest.raises(KeyboardInterrupt):
-        prove.language(T, even, journal=journal, **QUIET)
-    before_the_interruption = calls["n"]
-    calls["stop"] = -1
-    verdict = prove.language(T, even, journal=journal, **QUIET)
+        prove.language(T, even_ones, journal=journal, **QUIET)
+    before_the_interruption = seen["judged"]
+    seen["stop"] = 10**9
+    verdict = prove.language(T, even_ones, journal=journal, **QUIET)
     assert isinstance(verdict, Proved)
     assert verdict.inputs == 2**10 - 2
-    repeated = calls["n"] - 2 * (2**10 - 2)  # each input asks the predicate twice: in YES and in NO
-    assert before_the_interruption > 0
-    assert repeated <= 4 * 64  # at most the unit that was interrupted
-    assert not journal.exists()  # it has served
+    assert "units were taken from the journal" in verdict.assumptions[-1]
+    assert before_the_interruption > 64
+    assert 0 < seen["judged"] - (2**10 - 2) <= 64  # repeated: at most the unit that was interrupted
+    assert not list(tmp_path.iterdir())  # it has served
+
+
+def even_ones(text):
+    return text.count("1") % 2 == 0
 
 
 def test_a_journal_of_another_job_is_refused(tmp_path):
@@ -206,10 +212,13 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
         prove.language(T, tomita(7), journal=journal, **QUIET)
     content = json.loads(journal.read_text())
     journal.write_text(json.dumps({**content, "done": {"99999": [1, 1, 0, None, False]}}))
-    with pytest.raises(FileError, match="list of finished units cannot be read"):
+    with pytest.raises(FileError, match="its digest differs from what it holds"):
+        prove.language(T, tomita(4), journal=journal, **QUIET)
+    journal.write_text(json.dumps(sealed({**content, "done": {"99999": [1, 1, 0, None, False]}})))
+    with pytest.raises(FileError, match="a unit that is none of the job's; delete it, or name another"):
         prove.language(T, tomita(4), journal=journal, **QUIET)
     journal.write_text("{")
-    with pytest.raises(FileError, match="not a journal"):
+    with pytest.raises(FileError, match="is not a journal: it is not JSON"):
         prove.language(T, tomita(4), journal=journal, **QUIET)
     with pytest.raises(FileError, match="cannot write the journal"):
         prove.language(T, tomita(4), journal=tmp_path / "no" / "journal.json", **QUIET)

@@ -9,6 +9,7 @@ from tests.prove.examples import doubled, last_token
 from tests.prove.making import Making
 
 from glyptic import prove
+from glyptic.cli import main
 from glyptic.errors import FormatError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
 from glyptic.exact.random import random_transformer
@@ -355,3 +356,21 @@ def test_a_sweep_is_one_verdict():
 def test_a_sweep_over_no_formats_is_refused():
     with pytest.raises(FormatError, match="no formats are given"):
         prove.sweep(Claim(Values("x"), x == x), [])
+
+
+def test_the_command_ends_with_the_one_verdict(capsys):
+    for formats, status, said in (
+        ("fixed:2..3", 0, "Proved: parity:3 is decisive, in each of the formats"),
+        ("fixed:1..2", 1, "fixed:1"),
+    ):
+        assert main(["prove", "parity:3", "--decisive", "--formats", formats, "--backend", "sequential"]) == status
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert said in last
+        assert last.startswith("Proved: " if status == 0 else ("Refuted: ", "Unknown: "))
+
+
+def test_an_entry_of_a_weight_array_is_a_constant_of_inputs():
+    T = last_token(Fixed(2), 4)
+    both = inputs(T, T, max_length=2)
+    assert prove.check(Claim(both, parameter("output", 0, 0, of="a") == 1), **QUIET)
+    assert not prove.check(Claim(both, parameter("output", 0, 1, of="b") == 1), **QUIET)

@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(name, words[len(name.split()) :])
     except GlypticError as error:
-        print(f"glyptic {name}: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"glyptic {name}: {type(error).__name__}: {_in_one_line(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"\nglyptic {name}: interrupted", file=sys.stderr)
@@ -77,6 +77,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"glyptic {name}: an error that Glyptic did not foresee, {what}; GLYPTIC_DEBUG=1 shows where.", file=sys.stderr)
         return UNFORESEEN
+
+
+def _in_one_line(text: str) -> str:
+    """A sentence may name what a file or a user named, control characters and all: these are shown as numbers.
+
+    >>> _in_one_line("no model '\\x1b[2J'" + chr(10))
+    "no model '\\\\x1b[2J'\\\\n"
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _command_of(words: Sequence[str]) -> str | None:

@@ -23,7 +23,12 @@ class Prove:
     """Prove or refute what a transformer computes, on all inputs up to a length.
 
     Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
-    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not.
+    `--never-zero-attention`; or `--recheck FILE`, `--library`. The exit status is 0 if it is proved, 1 if not, 2 if it cannot
+    be asked.
+
+    `--recheck FILE [MODEL [OTHER]]` checks a certificate again, and that it is about these models. Its status is 0 for a proof
+    that is confirmed, 1 for a counterexample (or an empty precondition) that is confirmed, 3 for what is not confirmed, 2 for
+    what is refused.
     """
 
     model: Positional[str] = ""
@@ -39,7 +44,7 @@ class Prove:
     never_zero_attention: bool = False
     """Does no softmax in attention ever meet 0/0?"""
     recheck: Path | None = None
-    """Check this certificate again."""
+    """Check this certificate again; with a model, or two, that it is about them (rounded to --format first)."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
     theorem: str = ""
@@ -69,7 +74,7 @@ class Prove:
     journal: Path | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False
-    """Go on after a counterexample, to count all failures."""
+    """Go on after a counterexample, to count all failures; with --recheck, run all to see that counts and smallness are right."""
     seconds: float | None = None
     """Stop after so long, with the answer Unknown."""
     megabytes: int | None = None
@@ -141,18 +146,28 @@ class Prove:
         return 0 if verdict else 1
 
     def _recheck(self) -> int:
-        from glyptic.prove.certificates import load_certificate, recheck
+        from glyptic.cli.models import open_model
+        from glyptic.prove import recheck
+        from glyptic.prove.certificates import load_certificate
+        from glyptic.prove.words import printable
 
         assert self.recheck is not None
-        result = recheck(self.recheck, backend=self.backend, workers=self.workers, terms=self.terms, **self._limits())
+        words = [word for word in (self.model, self.other) if word]
+        models = [open_model(word, self.format) for word in words] or None
+        result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
         print(result)
         for assumption in result.assumptions:
-            print(f"  assuming that {assumption}")
+            print(printable(f"  assuming that {assumption}"))
         if result.agrees:
             self._export(*load_certificate(self.recheck))
         elif self.export is not None:
             print("  nothing is exported: the certificate was not confirmed")
-        return 0 if result.proved else 1
+        return result.status
+
+    def _rechecking(self) -> dict[str, Any]:
+        """The means that were chosen: one that has no effect on a certificate's method is refused there."""
+        chosen = {"backend": "loky", "workers": None, "engine": "auto", "terms": "simplified"}
+        return {name: getattr(self, name) for name, usual in chosen.items() if getattr(self, name) != usual} | self._limits()
 
     def _limits(self) -> dict[str, Any]:
         """The limits that are given; else those of whoever is asked."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _QUESTIONS = ("model", "other", "language", "tomita", "decisive", "never_zero_attention")
 _OF_QUESTIONS = ("max_length", "min_length", "steps", "yes", "no", "format", "figure", "certificate", "count_all", "engine")
+_OF_RECHECKS = ("model", "other", "format", "count_all", "engine")  # models are compared, rounded to the format first
 _OF_SOLVERS = ("theorem", "terms")
 
 
@@ -21,7 +22,9 @@ def check_use(command: Prove) -> None:
     """Refuse, in one sentence, what has no effect or cannot be meant."""
     check_limits(seconds=command.seconds, megabytes=command.megabytes, workers=command.workers)
     if command.recheck is not None:
-        _refuse(command, ("library",), "with --recheck, which takes the claim from its file")
+        asked = [name for name in (*_QUESTIONS, *_OF_QUESTIONS) if name not in _OF_RECHECKS]
+        idle = (*asked, *(() if command.model else ("format",)), "formats", "journal", "library", "theorem")
+        _refuse(command, idle, "with --recheck, which takes the claim from its file")
     elif command.library:
         idle = (*_QUESTIONS, *_OF_QUESTIONS, "backend")
         _refuse(command, idle, "with --library, which proves its own theorems")

@@ -9,14 +9,15 @@ smt/                  claims on free values put to solvers, over bit-vectors tha
 lemmas, library/      the lemma base decided for a format (`facts`); the theorems of all constructions
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
-certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
+certificates          a verdict with its whole claim, as JSON (`portable`); `rechecking` checks it again, `reading` trusts no file
+pinning, words        what a predicate is, with all that it calls; words of others as they may be printed
 export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and the programs that check them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
 linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """
 
 from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
-from glyptic.prove.certificates import load_certificate, recheck, save_certificate
+from glyptic.prove.certificates import load_certificate, save_certificate
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Block, Claim, Inputs, Values, block, exists, inputs
 from glyptic.prove.export import export
@@ -51,6 +52,7 @@ from glyptic.prove.languages import Automaton, regular, tomita
 from glyptic.prove.lemmas import facts
 from glyptic.prove.linting import lint
 from glyptic.prove.precision import LeastPrecision, least_precision
+from glyptic.prove.rechecking import recheck
 from glyptic.prove.recognisers import recogniser
 from glyptic.prove.sweeps import Sweep, sweep
 from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention

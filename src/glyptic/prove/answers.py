@@ -5,11 +5,12 @@ An answer is true in a Boolean context exactly when it is `Proved`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from glyptic.errors import FileError
+from glyptic.prove.reading import Part
 
 
 @dataclass(frozen=True)
@@ -146,68 +147,47 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
     return {"answer": type(verdict).__name__, **asdict(verdict)}
 
 
-def verdict_from_json(data: Mapping[str, Any]) -> Verdict:
-    """The inverse of `verdict_to_json`.
+def verdict_from_json(data: Any) -> Verdict:
+    """The inverse of `verdict_to_json`; a field that is missing, unknown or of another kind is an error that names it.
 
     >>> unknown = Unknown("x = x", "smt", "x in fixed:40", "the time limit of 1 s", ("bitwuzla: 1 s",))
     >>> verdict_from_json(verdict_to_json(unknown)) == unknown
     True
     """
-    fields = dict(data)
-    kind = _KINDS.get(str(fields.pop("answer", "")))
-    if kind is None:
-        raise FileError(f"{data.get('answer')!r} is not an answer; there are {', '.join(_KINDS)}.")
-    try:
-        if kind is Refuted and fields["counterexample"] is None and "for some " not in _text(fields["claim"]):
-            raise TypeError("no counterexample, of a claim that does not say that something exists")
-        return kind(**{name: _READERS[name](value) for name, value in fields.items()})
-    except (KeyError, TypeError) as error:
-        raise FileError(f"an answer {kind.__name__} with wrong fields: {error}.") from None
+    part = Part(json.loads(json.dumps(data)), "the verdict")  # tuples as lists
+    answer = part.entries().get("answer", Part(None, f"{part.place}.answer")).one_of(_KINDS)
+    kind = _KINDS[answer]
+    given = part.record("answer", *(field.name for field in fields(kind)))
+    if kind is Refuted and given["counterexample"].value is None and "for some " not in given["claim"].text(_LONGEST):
+        given["counterexample"].refuse("there, for the claim does not say that something exists")
+    return kind(**{name: _READERS[name](value) for name, value in given.items() if name != "answer"})
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
+def _sentences(part: Part) -> tuple[str, ...]:
+    return tuple(each.text(_LONGEST) for each in part.items(1 << 10))
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        raise TypeError(f"{value!r} is not a list of texts")
-    return tuple(map(_text, value))
+def _count(part: Part) -> int | None:
+    return part.optional(lambda number: number.whole(0))
 
 
-def _named_texts(value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{value!r} does not give texts by name")
-    return {name: _text(text) for name, text in value.items()}
+def _named_texts(part: Part) -> dict[str, str]:
+    return {name: each.text(_LONGEST) for name, each in part.entries(1 << 14).items()}
 
 
-def _count(value: Any) -> int | None:
-    if not (value is None or type(value) is int):
-        raise TypeError(f"{value!r} is not a count")
-    return value
+def _counterexample(part: Part) -> Counterexample:
+    given = part.record(*(field.name for field in fields(Counterexample)))
+    values, observed = (given[name].optional(_named_texts) for name in ("values", "observed"))
+    return Counterexample(given["input"].optional(lambda each: each.texts(1 << 14)), values, observed)
 
 
-def _seconds(value: Any) -> float:
-    if type(value) not in (int, float):
-        raise TypeError(f"{value!r} is not a time")
-    return float(value)
-
-
-def _counterexample(value: Any) -> Counterexample | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{value!r} is not a counterexample")
-    readers: dict[str, Callable[[Any], Any]] = {"input": _texts, "values": _named_texts, "observed": _named_texts}
-    return Counterexample(**{name: None if x is None else readers[name](x) for name, x in value.items()})
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("claim", "method", "over", "requires", "reason", "smallest"), _text),
+_LONGEST = 1 << 20
+_READERS: dict[str, Callable[[Part], Any]] = {
+    **dict.fromkeys(("claim", "over", "requires", "reason"), lambda part: part.text(_LONGEST)),
+    "method": Part.text,
+    "smallest": lambda part: part.one_of(("globally", "locally")),
     **dict.fromkeys(("inputs", "satisfying", "failures"), _count),
-    **dict.fromkeys(("solvers", "assumptions", "tried"), _texts),
-    "seconds": _seconds,
-    **dict.fromkeys(("counterexample", "witness"), _counterexample),
+    **dict.fromkeys(("solvers", "assumptions", "tried"), _sentences),
+    "seconds": Part.seconds,
+    **dict.fromkeys(("counterexample", "witness"), lambda part: part.optional(_counterexample)),
 }

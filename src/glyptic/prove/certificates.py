@@ -1,142 +1,150 @@
-"""Certificates: a verdict with its whole claim, as one JSON file that anyone can check again.
+"""Certificates: a verdict with its whole claim, as one JSON file that anyone can check again (`rechecking`).
 
-The file holds the claim, weights included, the verdict with every assumption, and a digest of all of it, so that an edit or a
-damage is seen. To check it again is not to trust it: a proof is run anew, and a counterexample is run in exact fractions.
+The file holds the claim, weights included, the verdict with every assumption, and a digest of all of it, so that damage is
+seen. The digest is no signature: whoever edits a file can make it anew. So nothing in it is believed. Every text that could be
+made from the claim is made from it and compared; what is not written as Glyptic writes it is refused in one sentence.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from glyptic import __version__
-from glyptic.errors import FileError
+from glyptic.errors import FileError, GlypticError
 from glyptic.exact.files import write_whole
-from glyptic.numbers import encode
-from glyptic.prove.answers import Proved, Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
-from glyptic.prove.assumptions import of_meaning
-from glyptic.prove.checking import Method, check
+from glyptic.prove.answers import (
+    Counterexample,
+    Proved,
+    Refuted,
+    Unknown,
+    Vacuous,
+    Verdict,
+    verdict_from_json,
+    verdict_to_json,
+)
+from glyptic.prove.checking import Method
 from glyptic.prove.claims import Claim, Inputs
-from glyptic.prove.enumeration.settings import free_names
-from glyptic.prove.minimise import fails, input_fails
-from glyptic.prove.portable import claim_from_json, claim_to_json, digest
+from glyptic.prove.enumeration.deciding import describe
+from glyptic.prove.enumeration.units import count_values
+from glyptic.prove.portable import Predicates, claim_from_json, claim_to_json, digest, predicates_of
+from glyptic.prove.reading import Part, quoted_path, read_json, sealed
+from glyptic.prove.words import printable, quoted
 
-KIND, VERSION = "glyptic.prove.certificate", 2
+KIND, VERSION = "glyptic.prove.certificate", 3
+_FIELDS = ("kind", "version", "glyptic", "says", "verdict", "claim_digest", "claim", "digest")
+
+# A verdict's method: how `check` is asked for it again, and how it words what it ranged over.
+METHODS: dict[str, tuple[Method, Callable[[Claim], str]]] = {
+    "enumeration": ("enumerate", describe),
+    "smt": ("smt", lambda claim: str(claim.subject)),
+}
 
 
 def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdict) -> None:
-    """Write a certificate; the claim must be in its format already (see `checking.in_format`)."""
+    """Write a certificate; the claim must be in its format already (see `checking.in_format`).
+
+    What could not be read again is not written: a name that could be taken for more than a name, say.
+    """
     content = {
         "kind": KIND,
         "version": VERSION,
         "glyptic": __version__,
         "says": str(verdict),
         "verdict": verdict_to_json(verdict),
-        "claim_digest": digest(claim),  # with the code of a predicate, which the file does not hold
+        "claim_digest": digest(claim),  # with the source of a predicate, which the file does not hold
         "claim": claim_to_json(claim),
     }
+    whole = json.loads(json.dumps(sealed(content)))
     try:
-        write_whole(Path(path), (json.dumps(sealed(content), ensure_ascii=False, indent=1) + "\n").encode())
+        _opened(whole, {node.name: node.predicate for node in predicates_of(claim)})
+    except GlypticError as error:
+        raise FileError(f"no certificate can be written of this: {error}") from None
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in whole.items())
+    try:
+        write_whole(Path(path), f"{{\n{lines}\n}}\n".encode())
     except OSError as error:
-        raise FileError(f"cannot write the certificate {path}: {error.strerror or error}.") from None
+        raise FileError(f"cannot write the certificate {quoted_path(path)}: {error.strerror or error}.") from None
 
 
-def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """The content with the digest of everything else in it.
-
-    >>> one = sealed({"says": "x = x"})
-    >>> sealed(one) == one, sealed({**one, "says": "x = 0"}) == {**one, "says": "x = 0"}
-    (True, False)
-    """
-    rest = {name: part for name, part in content.items() if name != "digest"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
-    return {**rest, "digest": hashlib.sha256(text.encode()).hexdigest()}
-
-
-def load_certificate(
-    path: str | os.PathLike[str], predicate: Callable[[Any], bool] | None = None
-) -> tuple[Claim, Verdict]:
+def load_certificate(path: str | os.PathLike[str], predicate: Predicates = None) -> tuple[Claim, Verdict]:
     """Read a certificate; a file that is damaged, edited or of another kind is an error that says so."""
-    try:
-        content = json.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise FileError(f"cannot read the certificate {path}: {error.strerror or error}.") from None
-    except ValueError:
-        raise FileError(f"{path} is not a certificate: it is not JSON, or was cut short.") from None
+    shown, content = quoted_path(path), read_json(path, "a certificate")
     if not isinstance(content, dict) or content.get("kind") != KIND:
-        raise FileError(f"{path} is not a certificate of a proof.")
-    if content.get("version") != VERSION:
-        raise FileError(f"{path} has version {content.get('version')!r}; this Glyptic reads version {VERSION}.")
-    if not isinstance(content.get("claim"), dict) or not isinstance(content.get("verdict"), dict):
-        raise FileError(f"{path} is damaged: it has no claim or no verdict.")
-    if content != sealed(content):
-        raise FileError(f"{path}: its digest differs from what it holds: the file was edited, or is damaged.")
-    claim = claim_from_json(content["claim"], predicate)
-    verdict = verdict_from_json(content["verdict"])
-    if verdict.claim != str(claim):
-        raise FileError(f"{path}: the verdict is about another claim.")
-    if isinstance(verdict, Refuted) and (verdict.counterexample is None) != (claim.quantifier == "some"):
-        raise FileError(f"{path}: a claim for all is refuted by a counterexample, one of existence by none.")
-    if digest(claim) != content.get("claim_digest"):
-        raise FileError(f"{path}: the predicate given is not the one that the claim was decided with.")
+        raise FileError(f"{shown} is not a certificate of a proof.")
+    if type(content.get("version")) is not int or content["version"] != VERSION:
+        version = quoted(json.dumps(content.get("version")), 40).strip('"')
+        raise FileError(f"{shown} has version {version}; this Glyptic reads version {VERSION}: make the certificate anew.")
+    try:
+        if content != sealed(content):
+            raise FileError("its digest differs from what it holds: the file was edited, or is damaged.")
+        Part(content, "the certificate").record(*_FIELDS)
+        return _opened(content, predicate)
+    except RecursionError:
+        raise FileError(f"{shown}: its brackets are nested too deep.") from None
+    except GlypticError as error:
+        raise FileError(f"{shown}: {printable(str(error))}") from None
+
+
+def _opened(content: dict[str, Any], predicate: Predicates) -> tuple[Claim, Verdict]:
+    """The claim and the verdict, each text compared with what the claim says itself."""
+    Part(content["glyptic"], "the certificate.glyptic").text(100)
+    claim, verdict = claim_from_json(content["claim"], predicate), verdict_from_json(content["verdict"])
+    _check_texts(claim, verdict)
+    _check_counts(claim, verdict)
+    if content["says"] != str(verdict):
+        raise FileError("what it says is not what its verdict says: it was edited.")
+    if digest(claim) != content["claim_digest"]:
+        raise FileError("the predicate given is not the one that the claim was decided with, or the claim was edited.")
     return claim, verdict
 
 
-@dataclass(frozen=True)
-class Recheck:
-    """A certificate checked again: what it said, what was found now, whether they agree, and what that rests on."""
-
-    said: Verdict
-    found: str
-    agrees: bool
-    assumptions: tuple[str, ...] = ()
-
-    @property
-    def proved(self) -> bool:
-        """Whether it is a proof, and was confirmed."""
-        return self.agrees and isinstance(self.said, Proved)
-
-    def __str__(self) -> str:
-        start = "confirmed" if self.agrees else "NOT CONFIRMED"
-        return f"{self.said}\n{start}: {self.found}"
+def _check_texts(claim: Claim, verdict: Verdict) -> None:
+    if verdict.method not in METHODS:
+        raise FileError(f"the verdict.method {quoted(verdict.method)} is none of {', '.join(METHODS)}.")
+    if isinstance(verdict, Refuted) and (verdict.counterexample is None) != (claim.quantifier == "some"):
+        raise FileError("a claim for all is refuted by a counterexample, one of existence by none.")
+    if isinstance(verdict, Proved) and (verdict.witness is None) != (claim.quantifier == "all"):
+        raise FileError("a claim of existence is proved by a witness, one for all by none.")
+    if verdict.claim != str(claim):
+        raise FileError("the verdict is about another claim: its text is not that of the claim.")
+    if verdict.over != METHODS[verdict.method][1](claim):
+        raise FileError("the verdict is about another claim: what it says to range over is not what the claim does.")
+    if isinstance(verdict, Vacuous) and verdict.requires != str(claim.requires):
+        raise FileError("the verdict is about another claim: its precondition is not that of the claim.")
 
 
-def recheck(path: str | os.PathLike[str], predicate: Callable[[Any], bool] | None = None, **means: Any) -> Recheck:
-    """Check a certificate again: a proof anew, by its own method; a counterexample in exact fractions.
+def _check_counts(claim: Claim, verdict: Verdict) -> None:
+    """Counts that cannot be: more than there are, or parts larger than the whole."""
+    if isinstance(verdict, Unknown) or verdict.inputs is None:
+        inputs = total = 0
+        counted = isinstance(verdict, Unknown) or verdict.method == "smt"
+    else:
+        inputs, total = verdict.inputs, size_of_claim(claim)
+        whole = example_in(verdict) is None or getattr(verdict, "failures", None) is not None
+        counted = verdict.method == "enumeration" and (inputs == total if whole else 0 < inputs <= total)
+    satisfying, failures = getattr(verdict, "satisfying", None), getattr(verdict, "failures", None)
+    if satisfying is not None:
+        counted &= 0 < satisfying <= inputs
+    if failures is not None:
+        counted &= satisfying is not None and 0 < failures <= satisfying
+    if isinstance(verdict, Proved) and verdict.method == "enumeration" and verdict.witness is None:
+        counted &= satisfying is not None
+    if not counted:
+        raise FileError("the verdict's counts cannot be: they do not fit together, or not with the claim.")
 
-    What was left open has nothing to confirm. The assumptions are those of the check now, not what the file says.
-    """
-    claim, said = load_certificate(path, predicate)
-    if isinstance(said, Refuted) and said.counterexample is not None:
-        failing = _still_fails(claim, said)
-        what = "the counterexample fails the claim" if failing else "the counterexample does not fail the claim"
-        return Recheck(said, f"{what}, run in exact fractions", failing, of_meaning(claim))
-    if isinstance(said, Unknown):
-        return Recheck(said, "there is nothing to confirm: the claim was left open", False)
-    method: Method = "smt" if said.method == "smt" else "enumerate"
-    found = check(claim, method=method, **means)
-    same = type(found) is type(said) and all(
-        getattr(found, part, None) == getattr(said, part, None) for part in ("over", "inputs", "satisfying")
-    )
-    return Recheck(said, str(found).split("\n", maxsplit=1)[0], same, getattr(found, "assumptions", ()))
+
+def example_in(verdict: Verdict) -> Counterexample | None:
+    """What settles a claim by being there: the counterexample of one for all, the witness of one of existence."""
+    return getattr(verdict, "counterexample", None) or getattr(verdict, "witness", None)
 
 
-def _still_fails(claim: Claim, said: Refuted) -> bool:
-    example, subject = said.counterexample, claim.subject
-    assert example is not None
-    if isinstance(subject, Inputs):
-        words = example.input or ()
-        unknown = [word for word in words if word not in subject.vocabulary]
-        if unknown or not subject.min_length <= len(words) <= subject.max_length:
-            raise FileError("the certificate's counterexample is not an input that the claim is about.")
-        return input_fails(claim, [subject.vocabulary.index(word) for word in words])
-    assert subject.format is not None
-    values = example.values or {}
-    if tuple(values) != free_names(claim):
-        raise FileError(f"the certificate's counterexample does not give values to {', '.join(free_names(claim))}.")
-    return fails(claim, encode(list(values.values()), subject.format, "the certificate's counterexample").tolist())
+def size_of_claim(claim: Claim) -> int:
+    """How many inputs or combinations of values a claim ranges over."""
+    return claim.subject.count if isinstance(claim.subject, Inputs) else count_values(claim)
+
+
+__all__ = ["KIND", "METHODS", "VERSION", "example_in", "load_certificate", "save_certificate", "sealed", "size_of_claim"]

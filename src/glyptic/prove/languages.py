@@ -7,8 +7,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -224,4 +226,66 @@ def tomita(number: int) -> Automaton:
     return regular(TOMITA_EXPRESSIONS[number], name=f"Tomita {number}")
 
 
-__all__ = ["TOMITA_3_FORBIDDEN", "TOMITA_EXPRESSIONS", "Automaton", "regular", "tomita"]
+# Names that say what the language is ------------------------------------------------------------------------------------
+
+_LONGEST_NAME, _DEEPEST, _MOST_PAIRS = 200, 20, 500  # beyond, an expression is not compared: it may have very many states
+
+
+def named_truly(automaton: Automaton) -> bool | None:
+    """Whether a name that says the language says the right one; None if it says none, or one too long to be compared.
+
+    >>> even = regular("(0*10*1)*0*")
+    >>> named_truly(even), named_truly(even.complement()), named_truly(tomita(3))
+    (True, True, True)
+    >>> named_truly(replace(even, name="(0|1)*1")), named_truly(replace(even, name="Tomita 1"))
+    (False, False)
+    >>> named_truly(replace(even, name="an even number of 1s")) is None
+    True
+    """
+    name, swapped = automaton.name, False
+    while name.startswith("not "):
+        name, swapped = name.removeprefix("not "), not swapped
+    meant = automaton if not swapped else automaton.complement()
+    if re.fullmatch(r"Tomita [0-9]+", name):
+        known = name.removeprefix("Tomita ") in map(str, range(1, 8))
+        return known and set(meant.alphabet) == {"0", "1"} and _same_language(meant, tomita(int(name[7:])))
+    nested = max(accumulate((character == "(") - (character == ")") for character in name), default=0)
+    if len(name) > _LONGEST_NAME or nested > _DEEPEST:
+        return None
+    try:
+        return _is_language_of(meant, _Parser(name, meant.alphabet).whole())
+    except (InputError, RecursionError):
+        return None
+
+
+def _same_language(one: Automaton, other: Automaton) -> bool:
+    """Both read the same texts side by side, as far as there are new pairs of states."""
+    seen = {(one.start, other.start)}
+    for a, b in (queue := list(seen)):
+        if (a in one.accepting) != (b in other.accepting):
+            return False
+        for number, symbol in enumerate(one.alphabet):
+            pair = one.moves[a][number], other.moves[b][other.alphabet.index(symbol)]
+            if pair not in seen:
+                seen.add(pair)
+                queue.append(pair)
+    return True
+
+
+def _is_language_of(automaton: Automaton, expression: _Regex) -> bool | None:
+    """The same with the derivatives of an expression as states; None if there are too many."""
+    seen = {(automaton.start, expression)}
+    for state, regex in (queue := list(seen)):
+        if (state in automaton.accepting) != _nullable(regex):
+            return False
+        for number, symbol in enumerate(automaton.alphabet):
+            pair = automaton.moves[state][number], _derivative(regex, symbol)
+            if pair not in seen:
+                seen.add(pair)
+                queue.append(pair)
+        if len(seen) > _MOST_PAIRS:
+            return None
+    return True
+
+
+__all__ = ["TOMITA_3_FORBIDDEN", "TOMITA_EXPRESSIONS", "Automaton", "named_truly", "regular", "tomita"]

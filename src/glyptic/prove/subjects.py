@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class Block:
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
         last = len(next(iter(self.transformers.values())).layers) if self.last is None else self.last
         where = f"layers {self.first} to {last - 1}" if self.first < last else "the output"
-        held = [f"{name}@{position} = {number}".replace("-", "−") for (name, position), number in self.fixed.items()]
+        held = [f"{name}@{position} = {_shown(number)}" for (name, position), number in self.fixed.items()]
         held += [f"{name} from the position embedding" for name in self.from_positions]
         stands = f" with {', '.join(held)}" if held else ""
         many = f" at {self.positions} positions" if self.positions > 1 else ""
@@ -85,6 +86,10 @@ def _first_shape(transformers: Iterable[Transformer], part: str) -> tuple[int, .
     """The shape of a part in the first transformer that has it."""
     shapes = (codes.shape for t in transformers for name, codes, _ in parts(t) if name == part)
     return next(shapes, None)
+
+
+def _shown(number: Any) -> str:
+    return (number if isinstance(number, str) else str(Fraction(number))).replace("-", "−")
 
 
 def block(

@@ -41,9 +41,11 @@ from glyptic.prove.checking import check, in_format
 from glyptic.prove.claims import Claim
 from glyptic.prove.expressions import ClaimError
 from glyptic.prove.grids import format_grid
-from glyptic.prove.portable import digest
+from glyptic.prove.pinning import code_of_glyptic
+from glyptic.prove.portable import digest, doubts
+from glyptic.prove.reading import sealed
 
-KIND, VERSION = "glyptic.prove.sweep", 2
+KIND, VERSION = "glyptic.prove.sweep", 3
 METHOD = "sweep"
 ClaimOf = Claim | Callable[[AnyFormat], Claim]
 
@@ -185,7 +187,8 @@ def _check(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[st
     """One format, in one worker; a construction or a claim that is not for the format is an answer too, any other error one."""
     try:
         made = _made(claim, format)
-        return str(format), _Cell(digest(made), check(made, **{"workers": 1, "progress": False, **means}))
+        known = "" if doubts(made) else digest(made)  # of a predicate that may change nothing is kept
+        return str(format), _Cell(known, check(made, **{"workers": 1, "progress": False, **means}))
     except (FormatError, FactError, ClaimError) as error:
         said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
         reason = f"{type(error).__name__}: {error}"
@@ -209,7 +212,7 @@ def _still_good(cells: dict[str, _Cell], claim: ClaimOf, wanted: Iterable[AnyFor
 
 def _write(path: Path, title: str, done: dict[str, _Cell]) -> None:
     cells = {format: {"digest": cell.digest, **verdict_to_json(cell.verdict)} for format, cell in done.items()}
-    content = {"kind": KIND, "version": VERSION, "name": title, "cells": cells}
+    content = sealed({"kind": KIND, "version": VERSION, "code": code_of_glyptic(), "name": title, "cells": cells})
     try:
         write_whole(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
     except OSError as error:
@@ -223,6 +226,8 @@ def _read(path: Path, title: str) -> dict[str, _Cell]:
         content = json.loads(path.read_bytes())
         if (content["kind"], content["version"], content["name"]) != (KIND, VERSION, title):
             raise FileError(f"{path} is not a file of the sweep {title!r}; delete it, or name another.")
+        if content != sealed(content) or content["code"] != code_of_glyptic():
+            raise FileError(f"{path} was edited, or written by another Glyptic; delete it, or name another.")
         return {format: _cell(**data) for format, data in content["cells"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, FileError):

@@ -276,7 +276,7 @@ def _about_answers(rng: random.Random, transformers: dict[str, Transformer], ste
 def _on_inputs(rng: random.Random, format: str) -> Claim:
     transformers = _transformers(rng, format, norms=True)
     shortest, longest = rng.choice([(1, 3), (1, 3), (2, 3), (1, 2)])
-    steps = tuple(rng.choice([1, 1, 1, 2]) for _ in range(longest)) if rng.random() < 0.4 else (1,) * longest
+    steps = tuple(rng.choice([1, 2, 2, 3]) for _ in range(longest)) if rng.random() < 0.5 else (1,) * longest
     subject = Inputs(transformers, longest, shortest, steps)
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, _stages, shortest)

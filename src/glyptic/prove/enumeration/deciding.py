@@ -20,7 +20,6 @@ from glyptic.prove.claims import Block, Claim, Inputs
 from glyptic.prove.enumeration.journal import Journal
 from glyptic.prove.enumeration.units import Job, Tally, Unit, count_values, merged, plan, size_of, smaller, work
 from glyptic.prove.minimise import example_of_codes, example_of_input, fails, input_fails, refutation
-from glyptic.prove.portable import digest
 
 METHOD = "enumeration"
 _TIMES_A_WORKER_MAY_DIE = 5
@@ -50,35 +49,42 @@ def enumerate_claim(claim: Claim, means: Means) -> Verdict:
     if means.seconds is not None and means.seconds <= 0:
         raise InputError(f"a time limit of {means.seconds} s leaves no time; give more.")
     job = Job(claim, means.engine, means.count_all, deadline)
-    units = plan(claim)
-    journal = Journal(digest(claim) + means.engine * (means.engine != "auto"), len(units), means.journal)
+    journal = Journal(job, plan(claim), means.journal)
     try:
-        _finish(job, units, journal, means)
+        try:
+            _finish(job, journal, means)
+        finally:
+            journal.write()
+        verdict = _verdict(job, journal, time.time() - started)
+        if not isinstance(verdict, Unknown) and (not journal.left or _one_is_enough(job)):
+            journal.remove()  # else a limit came before the end: counts, or a smaller counterexample, are still to be had
     finally:
-        journal.write()
-    verdict = _verdict(job, units, journal, time.time() - started)
-    if not isinstance(verdict, Unknown):
-        journal.remove()
+        journal.close()
     return verdict
 
 
-def _finish(job: Job, units: list[Unit], journal: Journal, means: Means) -> None:
+def _finish(job: Job, journal: Journal, means: Means) -> None:
     """Do the units that the journal does not have; those of a worker that died are done again."""
-    sizes = [size_of(job.claim, unit) for unit in units]
-    done = sum(sizes[number] for number in journal.done)
+    total = sum(size_of(job.claim, unit) for unit in journal.units.values())
+    done = sum(size_of(job.claim, journal.units[name]) for name in journal.done)
     best = merged(job.claim, journal.done.values()).example
-    # A claim over very many values stops at its first counterexample, which is minimised afterwards.
-    one_is_enough = not isinstance(job.claim.subject, Inputs) and sum(sizes) > _SEARCHED_WHOLE and not job.count_all
+    one_is_enough = _one_is_enough(job)
+    begun = False  # one unit is begun in any case, so that the shortest limit gets somewhere
 
-    def left(until: float = inf) -> Iterator[tuple[int, Job, Unit, tuple[int, ...] | None]]:
-        for number, unit in enumerate(units):
-            if time.time() > min(until, job.deadline or inf) or (one_is_enough and best is not None):
+    def over(until: float = inf) -> bool:
+        late = begun and time.time() > (job.deadline or inf)
+        return late or time.time() > until or (one_is_enough and best is not None)
+
+    def left(until: float = inf) -> Iterator[tuple[Job, Unit, tuple[int, ...] | None]]:
+        nonlocal begun
+        for unit in journal.left:
+            if over(until):
                 return
-            if number not in journal.done:
-                yield number, job, unit, best
+            begun = True
+            yield job, unit, best
 
     with tqdm(
-        total=sum(sizes),
+        total=total,
         initial=done,
         unit=" inputs",
         unit_scale=True,
@@ -87,24 +93,37 @@ def _finish(job: Job, units: list[Unit], journal: Journal, means: Means) -> None
         disable=not means.progress,
     ) as bar:
 
-        def take(results: Iterator[tuple[int, Tally | None]]) -> None:
+        def take(results: Iterator[tuple[Unit, Tally | None]]) -> None:
             nonlocal best
-            for number, tally in results:
-                if tally is not None and journal.enter(number, tally):
-                    bar.update(sizes[number])
+            for unit, tally in results:
+                if tally is None:
+                    journal.cut_up(unit)
+                elif journal.enter(unit, tally):
+                    bar.update(size_of(job.claim, unit))
                     best = smaller(job.claim, best, tally.example)
 
         if means.backend == "loky":
-            take(stream(_numbered_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
-        _take_all(take, left, means, journal)
+            take(stream(_named_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
+        _take_all(take, left, lambda: bool(journal.left) and not over(), means, journal)
 
 
-def _take_all(take: Callable[[Any], None], left: Callable[[], Iterator[Any]], means: Means, journal: Journal) -> None:
+def _one_is_enough(job: Job) -> bool:
+    """A claim over very many values stops at its first counterexample, which is minimised afterwards."""
+    return not isinstance(job.claim.subject, Inputs) and not job.count_all and count_values(job.claim) > _SEARCHED_WHOLE
+
+
+def _take_all(
+    take: Callable[[Any], None],
+    left: Callable[[], Iterator[Any]],
+    more: Callable[[], bool],
+    means: Means,
+    journal: Journal,
+) -> None:
     """Send what is left to the workers until nothing is; a death costs what that worker had, which is sent again."""
     deaths = 0
-    while any(left()):
+    while more():
         try:
-            take(stream(_numbered_work, left(), means.backend, means.workers or cores()))
+            take(stream(_named_work, left(), means.backend, means.workers or cores()))
         except WorkerLost:
             journal.write()
             deaths += 1
@@ -112,15 +131,18 @@ def _take_all(take: Callable[[Any], None], left: Callable[[], Iterator[Any]], me
                 raise
 
 
-def _numbered_work(number: int, job: Job, unit: Unit, known: tuple[int, ...] | None) -> tuple[int, Tally | None]:
-    """What runs in a worker: a unit's tally with its number, so that results may come in any order."""
-    return number, work(job, unit, known)
+def _named_work(job: Job, unit: Unit, known: tuple[int, ...] | None) -> tuple[Unit, Tally | None]:
+    """What runs in a worker: a unit with its tally, so that results may come in any order."""
+    return unit, work(job, unit, known)
 
 
-def _verdict(job: Job, units: list[Unit], journal: Journal, seconds: float) -> Verdict:
+def _verdict(job: Job, journal: Journal, seconds: float) -> Verdict:
     claim, total = job.claim, merged(job.claim, journal.done.values())
     over, assumptions = describe(claim), of_enumeration(claim, job.engine)
-    complete = len(journal.done) == len(units)
+    complete = not journal.left
+    if journal.resumed:
+        taken = f"{journal.resumed:,} of {len(journal.units):,} units were taken from the journal"
+        assumptions = (*assumptions, f"{taken}, which holds what an earlier run found")
     if total.example is not None:
         about: dict[str, Any] = {"over": over, "assumptions": assumptions, "seconds": seconds, "inputs": total.inputs}
         if complete and not total.skipped:
@@ -128,7 +150,8 @@ def _verdict(job: Job, units: list[Unit], journal: Journal, seconds: float) -> V
         return _refuted(claim, total.example, complete, about)
     if not complete:
         none = "none fails" if claim.quantifier == "all" else "no witness among them"
-        tried = f"enumeration of {over}: {len(journal.done)} of {len(units)} units, {total.inputs:,} inputs, {none}"
+        units = f"{len(journal.done)} of {len(journal.units)} units"
+        tried = f"enumeration of {over}: {units}, {total.inputs:,} inputs, {none}"
         reason = f"the time limit, after {seconds:.1f} s"
         return Unknown(str(claim), METHOD, over, reason, (tried,), total.inputs, seconds)
     if not total.satisfying:

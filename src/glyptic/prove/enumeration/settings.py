@@ -84,7 +84,7 @@ def setting_of_visit(walk: Walk, visit: Visit) -> Batch:
             array = branch.traced[node.stage()][node.query, node.key]
         else:
             array = branch.traced[node.stage][prepared.transformer.coordinate(node.coordinate), node.position]
-        return Partial(brought(array, prepared.arithmetic, some.arithmetic), branch.failed)
+        return Partial(brought(array, prepared.arithmetic, some.arithmetic), branch.failed | branch.unsaid)
 
     def word(node: Any) -> NumberedWords:
         if isinstance(node, e.Token):

@@ -34,6 +34,7 @@ class Branch:
     last: Any  # the residual of the last position (d, 1, batch)
     failed: np.ndarray  # (batch,): 0/0 has been met, in attention or a norm
     traced: Mapping[str, Any]  # stage -> (d, length, batch), for the stages that the claim reads
+    unsaid: np.ndarray | bool = False  # (batch,): what is traced has read a stand-in for a token that a tie left out
 
 
 Logits = tuple[Codes, np.ndarray]  # (batch, answers) of the last step, and where there are none (batch,)
@@ -261,11 +262,13 @@ def whole_visit(walk: Walk, tokens: np.ndarray) -> Visit:
         }
         # With a full mask the trace is that of the last step, which later tokens had a part in.
         last = length - 1 if prepared.transformer.options.mask != "full" else length + steps - 2
-        failed, missing = np.zeros(batch, bool), (done.chains[:, :-1] == TIED).any(axis=1)
+        missing_by_tie = (done.chains[:, :-1] == TIED).any(axis=1)
+        failed, missing = np.zeros(batch, bool), missing_by_tie.copy()
         for item, error in done.failures.items():
             in_output = isinstance(error, ZeroOutput)
             failed[item] = error.position <= last and not (in_output and error.position == last)
             missing[item] = not (in_output and error.position == length + steps - 2)
-        branches[name] = Branch(State(length), None, failed, traced)
+        full = prepared.transformer.options.mask == "full"
+        branches[name] = Branch(State(length), None, failed, traced, unsaid=missing_by_tie if full else False)
         chains[name], logits[name] = done.chains.T, (done.logits, missing)
     return Visit(tokens, branches, chains, logits)

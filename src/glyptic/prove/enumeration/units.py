@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -25,6 +25,8 @@ VALUES_IN_UNIT = 1 << 20
 _MOST_UNITS = 1 << 14  # a longer job has larger units
 _MOST = 1 << 40  # beyond this nobody waits for the end
 _VALUES_AT_ONCE = 1 << 14
+_INPUTS_IN_PIECE = 1 << 8  # a unit no larger than this (of values: than what is judged at once) is always done to its end
+_PIECES = 16  # that a unit is cut into
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class Unit:
     longest: int = 0
     first: int = 0
     last: int = 0
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.prefix))}:{self.longest}" if self.longest else f"{self.first}-{self.last}"
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,23 @@ def size_of(claim: Claim, unit: Unit) -> int:
     return sum(base ** (length - len(unit.prefix)) for length in range(shortest, unit.longest + 1))
 
 
+def pieces(claim: Claim, unit: Unit) -> list[Unit]:
+    """A unit cut into smaller ones, which together cover it once; none if it is small enough to be done to its end."""
+    size = size_of(claim, unit)
+    if not isinstance(claim.subject, Inputs):
+        step = max(_VALUES_AT_ONCE, -(-size // _PIECES))
+        cuts = [*range(unit.first, unit.last, step), unit.last]
+        return [] if size <= _VALUES_AT_ONCE else [Unit(first=a, last=b) for a, b in pairwise(cuts)]
+    base, depth = len(claim.subject.vocabulary), 1
+    if size <= _INPUTS_IN_PIECE:
+        return []
+    while base**depth < _PIECES and len(unit.prefix) + depth < unit.longest:
+        depth += 1
+    below = [Unit((*unit.prefix, *more), unit.longest) for more in product(range(base), repeat=depth)]
+    short = Unit(unit.prefix, len(unit.prefix) + depth - 1)
+    return [short, *below] if short.longest and size_of(claim, short) else below
+
+
 def smaller(claim: Claim, a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """The smaller of two counterexamples: shorter, then first in the order of the vocabulary; or nearer to 0."""
     if a is None or b is None:
@@ -129,20 +151,26 @@ def merged(claim: Claim, tallies: Iterable[Tally]) -> Tally:
 
 
 def work(job: Job, unit: Unit, known: tuple[int, ...] | None = None) -> Tally | None:
-    """Do a unit; None if the deadline passed on the way. `known` is a counterexample: longer ones no longer matter."""
+    """Do a unit; None if the deadline passed on the way and it can be cut.
+
+    `known` is a counterexample: longer ones no longer matter.
+    """
+    if job.deadline is not None and not pieces(job.claim, unit):
+        job = replace(job, deadline=None)
     return _work_inputs(job, unit, known) if isinstance(job.claim.subject, Inputs) else _work_values(job, unit)
 
 
 def _work_inputs(job: Job, unit: Unit, known: tuple[int, ...] | None) -> Tally | None:
     walk = replace(walk_of(job.claim, job.engine), max_length=unit.longest)
-    tally, late = Tally(), False
+    tally = Tally()
     shortest = len(known) if known is not None and not job.count_all else unit.longest
 
     def deeper(length: int) -> bool:
-        return length <= shortest and not late
+        return length <= shortest
 
     for visit in visits(walk, unit.prefix, deeper):
-        late = job.deadline is not None and time.time() > job.deadline
+        if job.deadline is not None and time.time() > job.deadline:
+            return None
         satisfying, failing = judge(job.claim, setting_of_visit(walk, visit))
         example = None
         if failing.any():  # members of a visit are in the order of the vocabulary: the first is the smallest
@@ -151,7 +179,7 @@ def _work_inputs(job: Job, unit: Unit, known: tuple[int, ...] | None) -> Tally |
                 shortest = min(shortest, len(example))
         found = Tally(failing.size, int(satisfying.sum()), int(failing.sum()), example)
         tally = merged(job.claim, (tally, found))
-    return None if late else replace(tally, skipped=shortest < unit.longest)
+    return replace(tally, skipped=shortest < unit.longest)
 
 
 def _work_values(job: Job, unit: Unit) -> Tally | None:

@@ -130,7 +130,7 @@ class _Case:
         smallest, least = smallest_codes(self.question, codes, solver, self.limits)
         if not fails(self.claim, smallest):  # under an enclosed exp the solver's smallest may be no counterexample
             smallest, least = codes, False
-        alone = (f"that nothing smaller fails is {solver}'s word alone",) if least else ()
+        alone = (f"that there is nothing smaller is {solver}'s word alone",) if least else ()
         said, trusted = tuple(map(_said, replies)), (*of_meaning(self.claim), *alone)
         return refutation(self.claim, smallest, METHOD, least, solvers=said, assumptions=trusted, seconds=self._spent)
 

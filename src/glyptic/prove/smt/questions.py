@@ -96,7 +96,8 @@ class TermSetting:
         return Partial(_array(number), missing)
 
     def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
-        return _array(Fraction(number)) if where is TRUE else x  # a term may mean nothing where it is not read
+        stand_in = _array(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
+        return stand_in if where is TRUE else x  # a term may mean nothing where it is not read
 
     def chosen(self, where: Bits, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return _array(self.arithmetic.choose(where, x[0], y[0]))

@@ -1,0 +1,61 @@
+"""Words of a file or a user as they may be printed: quoted and escaped, so that they are seen to be words, and break nothing.
+
+>>> print(quoted('say "x"' + chr(10)), quoted("x\\u202e\\x1b[2J"))
+"say \\"x\\"\\n" "x\\u202e\\u001b[2J"
+>>> [is_variable(name) for name in ("x", "h_1", "B", "x = 0", "")]
+[True, True, False, False, False]
+>>> [is_coordinate(name) for name in ("a's turn", "f0→1", "x@0 = 0 ∨ before.x", "x\\n")]
+[True, True, False, False]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+_MOST = 64
+# What stands for something else where claims are printed, though it looks like a name.
+_TAKEN = frozenset(
+    ("B", "least", "true", "false", "answer", "input", "relu", "exp", "root", "abs", "max", "min", "let", "if", "else")
+)
+
+
+def quoted(text: str, most: int = 200) -> str:
+    """A text in quotes, as JSON writes it; what is not printed, or turns the direction of writing, as its number."""
+    return printable(json.dumps(text if len(text) <= most else text[:most] + "…", ensure_ascii=False))
+
+
+def printable(text: str) -> str:
+    """A text in which nothing moves the cursor, begins a line, or turns the direction of writing: such characters as numbers."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character == " " or unicodedata.category(character)[0] not in "CZM":
+        return character
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+# Names that stand in a printed claim without quotes, and so must not look like more than a name -----------------------------
+
+
+def is_variable(name: str) -> bool:
+    """Letters, digits and underscores, and no word that means something in a claim."""
+    return re.fullmatch(rf"[^\W\d]\w{{0,{_MOST - 1}}}", name) is not None and name not in _TAKEN and _visible(name)
+
+
+def is_coordinate(name: str) -> bool:
+    """Words without any sign that claims are built of; in a claim it stands between a point and an @."""
+    signs = re.search(r'[@=≠<≤>≥∧∨¬⇒⇔\[\]{},:;|·−"\\]|\s\s', name)
+    return 0 < len(name) <= _MOST and signs is None and name == name.strip() and _visible(name)
+
+
+def is_token(name: str) -> bool:
+    """One visible character, or a word of letters, digits and a few signs."""
+    return ((len(name) == 1 and name != " ") or re.fullmatch(rf"[\w.+'#$-]{{1,{_MOST}}}", name) is not None) and _visible(name)
+
+
+def _visible(name: str) -> bool:
+    return printable(name) == name
