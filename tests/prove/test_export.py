@@ -256,6 +256,39 @@ def test_another_question_with_a_right_proof_of_its_own_is_refused(exported, nam
     refuses(exported[name][1].folder, changes, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "(",
+        "(assert",
+        "(" * 5000,
+        "(declare-const v0 (_ BitVec 99999999999))",
+        "(declare-const v0 (_ BitVec ()))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 (_ bv0 99999999999)))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 ((_ extract a b) v0)))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 ((_ zero_extend 99999999999) v0)))",
+        "(define-fun f ((a Bool)) Bool (f a)) (assert (f true))",
+        "(assert (not (not (not true))))" + "(assert " + "(not " * 3000 + "true" + ")" * 3001,
+        "(declare-const v0 Bool) (assert v0)",
+        "\ufffd\x00",
+    ],
+)
+def test_a_hostile_question_is_a_sentence(exported, text: str, tmp_path: Path) -> None:
+    files = mutations.read_files(exported["proved"][1].folder)
+    hostile = mutations.with_manifest({**files, "question.smt2": text})
+    refuses(exported["proved"][1].folder, [Mutation("hostile", hostile)], tmp_path)
+
+
+def test_files_that_are_no_text_are_a_sentence(exported, tmp_path: Path) -> None:
+    folder = exported["proved"][1].folder
+    for number, name in enumerate(("README.md", "question.smt2", "question.cnf", "question.drat", "manifest.json")):
+        mutations.write_files(tmp_path / str(number), mutations.read_files(folder))
+        (tmp_path / str(number) / name).write_bytes(b"\xff\xfe\x00")
+    for code, said in checked(folder, sorted(tmp_path.iterdir())):
+        assert code in (1, 2), said
+
+
 # What cannot be exported, and how it is written ---------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ languages             automata, regular expressions, Tomita's languages; `recogn
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`); `rechecking` checks it again, `reading` trusts no file
 pinning, words        what a predicate is, with all that it calls; words of others as they may be printed
-export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and the programs that check them
+export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and programs that check them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
 linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """
