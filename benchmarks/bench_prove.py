@@ -1,4 +1,4 @@
-"""Proving: inputs a minute by enumeration, against single runs and against unshared prefixes; seconds of the solvers.
+"""Proving: inputs a minute by enumeration, against single runs and against unshared prefixes; seconds of the other methods.
 
 The decider is a built-in one of 6 layers and 6 heads at length 16 (does the input contain 101101?); each contestant decides the
 same claim, that every input gets an answer.
@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import os
 import time
-from functools import partial
+from functools import partial, reduce
 
 from benchmarks.timing import contest, row
 from glyptic.carve.examples import by_name
+from glyptic.exact import Sizes, random_transformer
 from glyptic.exact.running import chunk_size
 from glyptic.numbers import Fixed
-from glyptic.prove import B, Proved, Values, check, smt, variables
-from glyptic.prove.claims import Claim
+from glyptic.prove import B, Proved, Values, after, before, bounds, check, regular, smt, symbolic, variables
+from glyptic.prove.claims import Claim, block
 from glyptic.prove.enumeration.settings import judge, setting_of_visit, walk_of
 from glyptic.prove.enumeration.trie import numbered, whole_visit
 from glyptic.prove.enumeration.units import Job, Unit, work
 from glyptic.prove.library.proving import theorem
-from glyptic.prove.theorems import decisiveness
+from glyptic.prove.theorems import decisiveness, recognition
 
 LENGTH = 16
 
@@ -59,7 +60,7 @@ def by_the_clock(length: int, workers: int, rounds: int = 3) -> tuple[float, int
     claim, best, inputs = decisiveness(by_name(f"contains:101101,{length}", Fixed(8))), float("inf"), 0
     for _ in range(rounds):
         start = time.perf_counter()
-        verdict = check(claim, workers=workers, progress=False)
+        verdict = check(claim, method="enumerate", workers=workers, progress=False)
         best, inputs = min(best, time.perf_counter() - start), verdict.inputs
     assert inputs == 2 ** (length + 1) - 2
     return best, inputs
@@ -116,8 +117,41 @@ def solver_rows() -> list[dict[str, object]]:
     ]
 
 
+def symbolic_rows() -> list[dict[str, object]]:
+    """Seconds of the processor for all inputs up to a length, by decision diagrams: always decided, and its language."""
+    odd, found = regular("0*1(0*10*1)*0*"), []
+    for name, claim in {
+        "decisive": decisiveness(by_name("parity:64", Fixed(7))),
+        "against its automaton": recognition(by_name("parity:64", Fixed(7)), odd),
+    }.items():
+        start = time.process_time()
+        verdict = symbolic.check(claim)
+        assert isinstance(verdict, Proved)
+        took, note = time.process_time() - start, f"all 2^65 − 2 inputs, {verdict.solvers[0]}"
+        found.append(row(f"parity:64 {name}, n = 1 … 64", took, "<= 60", note, "s"))
+    return found
+
+
+def dense_rows() -> list[dict[str, object]]:
+    """Seconds of the processor for dense layers of width 4 in fixed:4, by bounds; and what a solver says to two of them."""
+    near = reduce(lambda a, b: a & b, (abs(before(f"x{k}")) <= 1 for k in range(4)))
+    found = []
+    for depth in (1, 2, 3):
+        sizes = Sizes(layers=depth, heads=0, width=4, hidden=5, density=1.0)
+        claim = Claim(block(random_transformer(Fixed(4), 2, sizes)), abs(after("x0")) <= 14, requires=near)
+        start = time.process_time()
+        verdict = bounds.check(claim)
+        assert isinstance(verdict, Proved)
+        took, note = time.process_time() - start, f"all values, {verdict.solvers[0]}"
+        if depth == 2:
+            said = smt.check(claim, Fixed(4), seconds=60, solvers=["bitwuzla"])
+            note += f"; bitwuzla: {type(said).__name__} after {said.seconds:.0f} s"
+        found.append(row(f"{depth} dense layers, d = 4, fixed:4, bounds", took, "<= 60", note, "s"))
+    return found
+
+
 def rows() -> list[dict[str, object]]:
-    return [*enumeration_rows(), *solver_rows()]
+    return [*enumeration_rows(), *solver_rows(), *symbolic_rows(), *dense_rows()]
 
 
 if __name__ == "__main__":

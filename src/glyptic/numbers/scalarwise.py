@@ -30,6 +30,7 @@ class Scalarwise:
     zero: Scalar
     one: Scalar
     never: Any = False  # what says that a result is defined: a truth value, or a condition that never holds
+    condition_type: Any = bool  # the numpy type of such
 
     def scalar_add(self, a: Scalar, b: Scalar) -> Scalar:
         raise NotImplementedError
@@ -112,7 +113,7 @@ class Scalarwise:
         return _each(self.scalar_divide, x, y)
 
     def divide_unless_zero(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        divisors, zero = _empty(y.shape), np.full(y.shape, self.never)
+        divisors, zero = _empty(y.shape), np.full(y.shape, self.never, self.condition_type)
         for place in np.ndindex(y.shape):
             divisors[place], zero[place] = self.scalar_divisor(y[place])
         return self.divide(x, divisors), zero
@@ -146,7 +147,7 @@ class Scalarwise:
         self, scores: np.ndarray, visible: np.ndarray, kind: Attention
     ) -> tuple[np.ndarray, np.ndarray]:
         weights = _empty(scores.shape, self.zero)
-        undefined = np.full((scores.shape[0], scores.shape[2]), self.never)
+        undefined = np.full((scores.shape[0], scores.shape[2]), self.never, self.condition_type)
         for i, b in np.ndindex(undefined.shape):
             seen = np.flatnonzero(visible[i])
             if seen.size:

@@ -6,12 +6,14 @@ answers               Proved, Refuted, Vacuous, Unknown
 checking, theorems    deciding a claim; the common ones by name
 enumeration/          all inputs or values, each prefix computed once; in units, on all cores or a cluster, with a journal
 smt/                  claims on free values put to solvers, over bit-vectors that compute what the engines compute
+symbolic/             claims on inputs by decision diagrams over the tokens, where there are too many to run
+bounds/               claims on values and dense layers by intervals, box by box
 lemmas, library/      the lemma base decided for a format (`facts`); the theorems of all constructions
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
 certificates          a verdict with its whole claim, as JSON (`portable`); `rechecking` checks it again, `reading` trusts no file
 pinning, words        what a predicate is, with all that it calls; words of others as they may be printed
-export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and programs that check them
+export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and what checks them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
 linting               what goes wrong in hand-made transformers, looked for in one, by severity
 """

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
 from glyptic.prove.answers import Proved, Refuted, Unknown, Verdict
-from glyptic.prove.claims import Claim, Inputs, Values
+from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.enumeration.deciding import Means, enumerate_claim
 from glyptic.prove.enumeration.units import count_values
 from glyptic.prove.expressions import TRUE, ClaimError
 
-Method = Literal["auto", "enumerate", "smt"]
+Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
+METHODS = get_args(Method)
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
-ENUMERATED = 1 << 24  # combinations of values that `auto` still enumerates
+BOUNDED = 5.0  # seconds of processor time that `auto` gives to bounds before it asks the solvers
+ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
 
 
 def check(
@@ -38,10 +40,12 @@ def check(
 ) -> Verdict:
     """Decide a claim, in its own format or another.
 
-    `auto` enumerates inputs, and values up to 2^24 combinations; beyond that values go to the solvers. An enumeration interrupted
-    with a `journal` goes on from there when it is started again. `seconds` bounds an enumeration, or each question to a solver;
-    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts a
-    block to the solvers as it is, without the rules by which terms are simplified.
+    `auto` enumerates up to 2^24 inputs or combinations of values. Beyond that inputs become decision diagrams (`symbolic`), or
+    are enumerated after all where these grow too large, or a `journal` is given; dense layers are bounded box by box (`bounds`),
+    and what that leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on
+    from there when it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
+    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
+    a block to the solvers as it is, without the rules by which terms are simplified.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -69,15 +73,19 @@ def check(
     if terms not in ("simplified", "plain"):
         raise InputError(f"terms {terms!r} is not one of simplified, plain.")
     asked = claim if claim.quantifier == "all" else one_condition(claim)
-    if method not in ("auto", "enumerate", "smt"):
-        raise InputError(f"method {method!r} is not one of auto, enumerate, smt.")
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is not one of {', '.join(METHODS)}.")
+    first = None if terms == "plain" else _at_once(asked, method, seconds, journal is not None)
+    if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
+        return answer_to(claim, first)
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove import smt
 
         assert claim.subject.format is not None
         limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
         stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
-        return answer_to(claim, smt.check(asked, claim.subject.format, terms=terms, **stated))
+        found = smt.check(asked, claim.subject.format, terms=terms, **stated)
+        return answer_to(claim, first if isinstance(found, Unknown) and isinstance(first, Refuted) else found)
     if terms != "simplified" and method == "enumerate":
         raise InputError("terms='plain' is about solvers' terms; an enumeration has none.")
     if megabytes is not None and method == "enumerate":
@@ -85,6 +93,29 @@ def check(
     path = None if journal is None else Path(journal)
     means = Means(engine, backend, workers, path, seconds, count_all, progress)
     return answer_to(claim, enumerate_claim(asked, means))
+
+
+def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool) -> Verdict | None:
+    """What is said without running everything, by diagrams of inputs or bounds on dense layers; None if neither is asked."""
+    subject = claim.subject
+    if method == "symbolic" or (
+        method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal
+    ):
+        from glyptic.prove import symbolic
+
+        return symbolic.check(claim, seconds=seconds)
+    if method == "bounds" or (method == "auto" and isinstance(subject, Block) and _too_many(claim)):
+        from glyptic.prove import bounds
+
+        if method == "bounds":
+            return bounds.check(claim) if seconds is None else bounds.check(claim, seconds=seconds)
+        return bounds.check(claim, seconds=BOUNDED if seconds is None else min(seconds, BOUNDED))
+    return None
+
+
+def _settled(verdict: Verdict) -> bool:
+    """Whether nothing is left to find: a counterexample that may not be the smallest is made so by the solvers."""
+    return not isinstance(verdict, Unknown) and getattr(verdict, "smallest", "globally") == "globally"
 
 
 def _too_many(claim: Claim) -> bool:

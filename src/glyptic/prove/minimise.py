@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,13 @@ def minimised(claim: Claim, codes: Sequence[int], seconds: float = SECONDS) -> t
     When the time is over, the smallest so far.
     """
     best, deadline = tuple(int(code) for code in codes), time.perf_counter() + seconds
+    most = getattr(claim.subject.format, "max_code", inf)  # below what −min would be, in two's complement
     improved = True
     while improved:
         improved = False
         for candidate in _nearer(best):
+            if max(candidate) > most:
+                continue
             if time.perf_counter() > deadline:
                 return best
             if fails(claim, candidate):

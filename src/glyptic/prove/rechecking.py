@@ -215,6 +215,8 @@ class _Case:
         """What contradicts the rest that is said, if anything does; what was checked; and what that rests on."""
         said, subject = self.said, self.claim.subject
         globally = getattr(said, "smallest", "") == "globally"
+        if said.method == "symbolic":
+            return self._compared(self._check("symbolic"), example, True)
         if not isinstance(subject.format, Exact) and (self.count_all or size_of_claim(self.claim) <= RUN_ANEW):
             return self._compared(self._check("enumerate", count_all=True), example, True)
         if globally and isinstance(subject, Inputs):
@@ -242,7 +244,7 @@ class _Case:
             elif example_in(run) != example:
                 return f"another is the smallest; found {_told(run)}", (), ()
             else:
-                how = f"all {run.inputs:,} were run" if all_run else f"by {run.method}"
+                how = f"all {run.inputs:,} were run" if all_run and run.inputs is not None else f"by {run.method}"
                 details.append(f"that none is smaller is confirmed ({how})")
         if getattr(said, "failures", None) is not None:
             if run is None or run.failures is None or not all_run:
@@ -255,14 +257,20 @@ class _Case:
 
     def _check(self, method: Any, **more: Any) -> Verdict:
         """`check` with those of the means that the method knows; one that it does not know is refused."""
-        solvers = method == "smt"
-        known = ("seconds", "megabytes", "terms") if solvers else ("seconds", "engine", "backend", "workers", "progress")
+        known, whom = _MEANS[method]
         asked = example_in(self.said) is not None  # then several methods may be used, each with what it knows
         for name, value in self.means.items():
             if name not in known and not asked and name != "progress":
-                whom = "solvers" if solvers else "enumeration"
                 raise InputError(f"{name} {value!r} has no effect here: the certificate's verdict is by {whom}; leave it out.")
         return check(self.claim, method=method, **{name: v for name, v in self.means.items() if name in known}, **more)
+
+
+_MEANS: dict[str, tuple[tuple[str, ...], str]] = {  # what `check` can be told of a method, and how that is called
+    "enumerate": (("seconds", "engine", "backend", "workers", "progress"), "enumeration"),
+    "smt": (("seconds", "megabytes", "terms"), "solvers"),
+    "symbolic": (("seconds",), "decision diagrams"),
+    "bounds": (("seconds",), "bounds"),
+}
 
 
 def _once(sentences: Iterable[str]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ class Terms(RoundedTerms):
     ([Fraction(1, 1), Fraction(0, 1)], True)
     """
 
-    never = bits.FALSE
+    never, condition_type = bits.FALSE, object
 
     def __init__(self, format: Format, products: Products = "rounded") -> None:
         super().__init__(format, products)
