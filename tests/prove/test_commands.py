@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 
 import pytest
 import tyro
@@ -271,3 +273,57 @@ def test_bad_input_is_one_sentence(command, words, sentence):
     with pytest.raises(GlypticError, match=sentence) as caught:
         run(command, *words)
     assert "\n" not in str(caught.value)
+
+
+# --export ------------------------------------------------------------------------------------------------------------------
+
+
+def accepted(folder):
+    """Whether the folder's own checker, without Glyptic, finds nothing against the verdict."""
+    command = [sys.executable, "-I", "-S", "check.py", "--limit", "200"]
+    return subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False).returncode == 0
+
+
+def test_a_verdict_is_exported(model, tmp_path, capsys):
+    words = ("prove", model, "--tomita", 4, "--max-length", 5, "--workers", 1)
+    assert run(*words, "--export", tmp_path / "out", "--certificate", tmp_path / "c.json") == 0
+    out = capsys.readouterr().out
+    assert f"exported to {tmp_path / 'out'}: claim.json, verdict.json" in out
+    assert "check it without Glyptic: python" in out
+    assert accepted(tmp_path / "out")
+    with pytest.raises(GlypticError, match="exists and is not an empty folder"):
+        run(*words, "--export", tmp_path / "out")
+    assert run("prove", "--recheck", tmp_path / "c.json", "--export", tmp_path / "again") == 0
+    assert accepted(tmp_path / "again")
+    assert run("prove", model, "--tomita", 1, "--max-length", 4, "--export", tmp_path / "refuted") == 1
+    assert accepted(tmp_path / "refuted")
+
+
+def test_what_was_left_open_is_not_exported(tmp_path, capsys):
+    words = ("contains:101,16", "--decisive", "--seconds", 0.001, "--workers", 1)
+    assert run("prove", *words, "--export", tmp_path / "out") == 1
+    assert "nothing is exported: the claim was left open" in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_theorem_is_exported(tmp_path, capsys):
+    words = ("prove", "--library", "--theorem", "flags.position", "--formats", "fixed:2")
+    assert run(*words, "--export", tmp_path / "out") == 0
+    assert "cvc5" in capsys.readouterr().out
+    assert (tmp_path / "out" / "question.drat").exists()
+    assert accepted(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--library",), "--export is for one theorem"),
+        (("--library", "--theorem", "zero.at"), "--export is for one theorem"),
+        (("--library", "--theorem", "zero.at", "--formats", "fixed:2..3"), "--formats names 2"),
+        (("parity:4", "--decisive", "--formats", "fixed:2"), "--export is for one format"),
+    ],
+)
+def test_what_export_does_not_go_with(words, says, tmp_path):
+    with pytest.raises(GlypticError, match=says):
+        run("prove", *words, "--export", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

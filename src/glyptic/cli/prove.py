@@ -70,7 +70,7 @@ class Prove:
     certificate: Path | None = None
     """Write the verdict with its claim here, as JSON that --recheck reads."""
     export: Path | None = None
-    """Write a new folder by which anyone can check the verdict without Glyptic; with --library it needs --theorem and one format."""
+    """Write a new folder by which anyone can check the verdict without Glyptic; with --library, of one --theorem and format."""
     journal: Path | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False

@@ -11,7 +11,8 @@ bounds/               claims on values and dense layers by intervals, box by box
 lemmas, library/      the lemma base decided for a format (`facts`); the theorems of all constructions
 languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
 minimise              counterexamples made small, run in exact fractions
-certificates          a verdict with its whole claim, as JSON (`portable`) that can be checked again
+certificates          a verdict with its whole claim, as JSON (`portable`); `rechecking` checks it again, `reading` trusts no file
+pinning, words        what a predicate is, with all that it calls; words of others as they may be printed
 export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and what checks them
 precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
 linting               what goes wrong in hand-made transformers, looked for in one, by severity

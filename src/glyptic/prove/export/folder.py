@@ -17,11 +17,11 @@ from glyptic.numbers import Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict, verdict_to_json
 from glyptic.prove.checking import in_format
 from glyptic.prove.claims import Claim, Inputs
-from glyptic.prove.expressions import Junction
 from glyptic.prove.export.apart import Proof, prove_apart
 from glyptic.prove.export.question import Asks, Script, Status, script
 from glyptic.prove.export.readme import readme
 from glyptic.prove.export.standalone import blast
+from glyptic.prove.expressions import Junction
 from glyptic.prove.minimise import example_of_codes, satisfies
 from glyptic.prove.portable import claim_to_json
 from glyptic.prove.smt.smallest import codes_of

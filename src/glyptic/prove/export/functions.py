@@ -1,6 +1,6 @@
 """Operations as functions of an SMT-LIB file: each defined once, with a comment, and called by name.
 
-`glyptic.prove.smt.bits` folds and shares, and prints a graph of numbered steps; a file for readers keeps `[x + y]` as `(add x y)`.
+`glyptic.prove.smt.bits` folds and shares, and prints a graph of numbered steps; a file for readers keeps [x + y] as `(add x y)`.
 """
 
 from __future__ import annotations

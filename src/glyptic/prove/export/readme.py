@@ -68,10 +68,10 @@ def _files(files: Mapping[str, str], left_out: Mapping[str, str]) -> str:
 
 def _steps(claim: Claim, files: Mapping[str, str], answers: tuple[str, ...]) -> list[str]:
     steps = [
-        "Read the claim: `python check.py` prints it first, made from claim.json alone, with the transformers that it is about. Is it\n"
-        "   what you mean? No program can tell you.",
-        "Run `python check.py`. It runs the counterexample or the witness again, if there is one, and walks through all that the claim\n"
-        "   ranges over, as far as that is small (`--limit N` says how far); beyond, it tries a few hundred.",
+        "Read the claim: `python check.py` prints it first, made from claim.json alone, with the transformers that it is\n"
+        "   about. Is it what you mean? No program can tell you.",
+        "Run `python check.py`. It runs the counterexample or the witness again, if there is one, and walks through all that\n"
+        "   the claim ranges over, as far as that is small (`--limit N` says how far); beyond, it tries a few hundred.",
     ]
     if "question.smt2" in files:
         steps += _steps_of_question(files, answers)
@@ -83,21 +83,24 @@ def _steps(claim: Claim, files: Mapping[str, str], answers: tuple[str, ...]) -> 
 def _steps_of_question(files: Mapping[str, str], answers: tuple[str, ...]) -> list[str]:
     said = "".join(f"\n   - {one}" for one in answers)
     steps = [
-        "Read question.smt2: the sentence, what is free, the functions of the arithmetic, the run step by step, and at the end what is\n"
-        "   asserted. check.py has compared each function with its own arithmetic, each value with its own run, and the assertions with\n"
-        "   the claim, and says on how many values.",
+        "Read question.smt2: the sentence, what is free, the functions of the arithmetic, the run step by step, and at the\n"
+        "   end what is asserted. check.py has compared each function with its own arithmetic, each value with its own run, and\n"
+        "   the assertions with the claim, and says on how many values.",
         f"Give question.smt2 to solvers of your choice (`bitwuzla`, `z3`, `cvc5 question.smt2`). When this was written:{said}",
     ]
     if "question.cnf" in files:
-        steps.append("`python blast.py question.smt2 question.cnf` makes the clauses again and compares; check.py does it too.")
+        steps.append(
+            "`python blast.py question.smt2 question.cnf` makes the clauses again and compares; check.py does it too."
+        )
     if "question.drat" in files:
         steps.append(
-            "`python drat.py question.cnf question.drat` checks the proof, line by line; check.py does it too. drat-trim reads the same files."
+            "`python drat.py question.cnf question.drat` checks the proof, line by line; check.py does it too. drat-trim reads\n"
+            "   the same files."
         )
     if "question.cpc" in files:
         steps.append(
-            "cvc5's proof is checked by Ethos with the signatures that come with cvc5 (`ethos --include=…/Cpc.eo question.cpc`); nothing here\n"
-            "   checks it, and nothing here rests on it."
+            "cvc5's proof is for Ethos with the signatures that come with cvc5 (`ethos --include=…/Cpc.eo question.cpc`);\n"
+            "   nothing here checks it, and nothing here rests on it."
         )
     return steps
 
@@ -106,11 +109,13 @@ def _trust(claim: Claim, files: Mapping[str, str]) -> list[str]:
     trust = ["that the claim is what you mean", "Python, and the programs here, which are short enough to be read"]
     if "question.drat" in files:
         trust.append(
-            "that question.smt2 says what claim.json says, where check.py could try it on some values only (it says so): the functions of the\n"
-            "  arithmetic and the steps of the run can be read in it"
+            "that question.smt2 says what claim.json says, where check.py could try it on some values only (it says so): the\n"
+            "  functions of the arithmetic and the steps of the run can be read in it"
         )
     elif "question.smt2" in files:
         trust.append("the solvers that you ask, where the claim ranges over too much to be walked through")
     elif isinstance(claim.subject, Inputs):
-        trust.append("Glyptic's enumeration, where there are more inputs than check.py has walked through (it says how many)")
+        trust.append(
+            "Glyptic's enumeration, where there are more inputs than check.py has walked through (it says how many)"
+        )
     return trust

@@ -14,10 +14,16 @@ A literal is a number: gate k, or −k for its opposite. Gate 1 is the constant 
 anyone can make it again. `run` computes the assertions for many values at once, which is how the gates can be tried.
 """
 
+from __future__ import annotations
+
 import re
 import sys
+from typing import Any
 
 TRUE, FALSE = 1, -1
+Literal = int
+Vector = list[Literal]  # the lowest bit first
+Value = Any  # a Literal for a truth value, a Vector for a vector of bits
 
 
 class Refused(Exception):
@@ -29,13 +35,14 @@ class Refused(Exception):
 _TOKEN = re.compile(r'\s+|;[^\n]*|(\(|\)|\|[^|]*\||"(?:[^"]|"")*"|[^\s();"|]+)')
 
 
-def read(text):
+def read(text: str) -> list[Any]:
     """The commands of a script as nested lists of words; quotes around |names| are dropped.
 
     >>> read("(assert (= |a b| x)) ; a comment")
     [['assert', ['=', 'a b', 'x']]]
     """
-    stack, place = [[]], 0
+    stack: list[list[Any]] = [[]]
+    place = 0
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
@@ -61,34 +68,34 @@ def read(text):
 class Circuit:
     """Gates in the order in which they were made; a gate reads only gates before it."""
 
-    def __init__(self):
-        self.gates = {}  # number -> ("and" | "xor" | "ite", literals)
-        self.inputs = {}  # name -> its bits, the lowest first
-        self._known = {}
+    def __init__(self) -> None:
+        self.gates: dict[int, tuple[Any, ...]] = {}  # number -> ("and" | "xor" | "ite", literals)
+        self.inputs: dict[str, Vector] = {}  # name -> its bits, the lowest first
+        self._known: dict[tuple[Any, ...], int] = {}
         self._last = TRUE
 
-    def new(self):
+    def new(self) -> int:
         self._last += 1
         return self._last
 
-    def _gate(self, kind, *literals):
+    def _gate(self, kind: str, *literals: Literal) -> int:
         key = (kind, *literals)
         if key not in self._known:
             self._known[key] = self.new()
             self.gates[self._last] = key
         return self._known[key]
 
-    def both(self, a, b):
+    def both(self, a: Literal, b: Literal) -> Literal:
         if a == -b or FALSE in (a, b):
             return FALSE
         if a == b or b == TRUE:
             return a
         return b if a == TRUE else self._gate("and", *sorted((a, b)))
 
-    def either(self, a, b):
+    def either(self, a: Literal, b: Literal) -> Literal:
         return -self.both(-a, -b)
 
-    def differ(self, a, b):
+    def differ(self, a: Literal, b: Literal) -> Literal:
         if abs(a) == abs(b):
             return FALSE if a == b else TRUE
         if abs(a) == TRUE:
@@ -98,7 +105,7 @@ class Circuit:
         gate = self._gate("xor", *sorted((abs(a), abs(b))))  # signs go outside
         return gate if (a < 0) == (b < 0) else -gate
 
-    def choose(self, condition, a, b):
+    def choose(self, condition: Literal, a: Literal, b: Literal) -> Literal:
         """a where the condition holds, else b."""
         if a == b or condition == TRUE:
             return a
@@ -120,19 +127,19 @@ class Circuit:
 
     # Vectors of bits, the lowest first ----------------------------------------------------------------------------------
 
-    def add(self, a, b, carry=FALSE):
+    def add(self, a: Vector, b: Vector, carry: Literal = FALSE) -> Vector:
         """a + b + carry, as many bits as a has."""
         out = []
-        for x, y in zip(a, b):
+        for x, y in zip(a, b, strict=True):
             one = self.differ(x, y)
             out.append(self.differ(one, carry))
             carry = self.choose(one, carry, x)
         return out
 
-    def subtract(self, a, b):
+    def subtract(self, a: Vector, b: Vector) -> Vector:
         return self.add(a, [-y for y in b], TRUE)
 
-    def multiply(self, a, b):
+    def multiply(self, a: Vector, b: Vector) -> Vector:
         if sum(abs(x) == TRUE for x in a) > sum(abs(y) == TRUE for y in b):  # rows that are 0 cost nothing
             a, b = b, a
         total = [FALSE] * len(a)
@@ -141,9 +148,9 @@ class Circuit:
             total = self.add(total, row)
         return total
 
-    def divide(self, a, b):
+    def divide(self, a: Vector, b: Vector) -> tuple[Vector, Vector]:
         """Quotient and remainder by long division; where b is 0: all ones, and a, as SMT-LIB has it."""
-        wide, rest, quotient = [*b, FALSE], [FALSE] * (len(b) + 1), []
+        wide, rest, quotient = [*b, FALSE], [FALSE] * (len(b) + 1), list[int]()
         for bit in reversed(a):
             rest = [bit, *rest[:-1]]
             fits = -self.below(rest, wide)
@@ -151,27 +158,27 @@ class Circuit:
             quotient.append(fits)
         return quotient[::-1], rest[:-1]
 
-    def each(self, condition, a, b):
-        return [self.choose(condition, x, y) for x, y in zip(a, b)]
+    def each(self, condition: Literal, a: Vector, b: Vector) -> Vector:
+        return [self.choose(condition, x, y) for x, y in zip(a, b, strict=True)]
 
-    def equal(self, a, b):
+    def equal(self, a: Vector, b: Vector) -> Literal:
         same = TRUE
-        for x, y in zip(a, b):
+        for x, y in zip(a, b, strict=True):
             same = self.both(same, -self.differ(x, y))
         return same
 
-    def below(self, a, b):
+    def below(self, a: Vector, b: Vector) -> Literal:
         """Unsigned <: the highest bit in which they differ decides."""
         less = FALSE
-        for x, y in zip(a, b):
+        for x, y in zip(a, b, strict=True):
             less = self.choose(self.differ(x, y), y, less)
         return less
 
-    def less(self, a, b):
+    def less(self, a: Vector, b: Vector) -> Literal:
         """Signed <: the highest bit counts negative."""
         return self.below([*a[:-1], -a[-1]], [*b[:-1], -b[-1]])
 
-    def shift(self, a, by, left, fill):
+    def shift(self, a: Vector, by: Vector, left: bool, fill: Literal) -> Vector:
         """a shifted by a number; what is shifted in is `fill`. Each bit of the number shifts by a power of two, or not."""
         for place, bit in enumerate(by):
             step = min(1 << place, len(a)) if place < 64 else len(a)
@@ -187,14 +194,19 @@ class Circuit:
 class Reader:
     """A script as a circuit: every definition in turn, then the assertions. A truth value is a literal, a vector a list."""
 
-    def __init__(self, text):
-        self.circuit, self.values, self.functions = Circuit(), {"true": TRUE, "false": FALSE}, {}
-        self.assertions, self.terms, self.status = [], [], None  # `terms`: what is asserted, as it is written
-        self._calls, self._quotients = {}, {}
+    def __init__(self, text: str) -> None:
+        self.circuit = Circuit()
+        self.values: dict[str, Value] = {"true": TRUE, "false": FALSE}
+        self.functions: dict[str, tuple[Any, Any, Any]] = {}  # parameters, sort and body, as they are written
+        self.assertions: list[Literal] = []
+        self.terms: list[Any] = []  # what is asserted, as it is written
+        self.status: str | None = None  # the expected answer
+        self._calls: dict[tuple[Any, ...], Value] = {}
+        self._quotients: dict[tuple[Any, ...], tuple[Vector, Vector]] = {}
         for command in read(text):
             self._obey(command)
 
-    def _obey(self, command):
+    def _obey(self, command: Any) -> None:
         match command:
             case ["set-logic", "QF_BV"] | ["check-sat"] | ["exit"]:
                 pass
@@ -218,7 +230,7 @@ class Reader:
                 raise Refused(f"the command {str(command)[:80]} is not read here.")
 
     @staticmethod
-    def _width(sort):
+    def _width(sort: Any) -> int:
         match sort:
             case "Bool":
                 return 0
@@ -226,32 +238,32 @@ class Reader:
                 return int(width)
         raise Refused(f"{sort} is not a sort that is read here.")
 
-    def _of_sort(self, value, sort, name):
+    def _of_sort(self, value: Value, sort: Any, name: str) -> Value:
         width = self._width(sort)
         if (isinstance(value, int) and width) or (isinstance(value, list) and len(value) != width):
             raise Refused(f"{name} is not of the sort that is said.")
         return value
 
     @staticmethod
-    def _truth(value):
+    def _truth(value: Value) -> Literal:
         if not isinstance(value, int):
             raise Refused("a vector of bits is used as a truth value.")
         return value
 
-    def value(self, term, names):
+    def value(self, term: Any, names: dict[str, Value]) -> Value:
         """The gates of a term in which some names mean other bits."""
         return self._value(term, names)
 
-    def called(self, name, values):
+    def called(self, name: str, values: list[Value]) -> Value:
         """The gates of a function of the file, of given bits."""
         return self._called(name, values)
 
-    def fresh(self, name, width):
+    def fresh(self, name: str, width: int) -> Vector:
         """The bits of one more input, for trying things out."""
         self.circuit.inputs[name] = [self.circuit.new() for _ in range(width)]
         return self.circuit.inputs[name]
 
-    def _value(self, term, local):
+    def _value(self, term: Any, local: dict[str, Value]) -> Value:
         """The gates of a term; `local` holds parameters and what let binds."""
         while isinstance(term, list) and len(term) == 3 and term[0] == "let":
             local = {**local, **{name: self._value(inner, local) for name, inner in term[1]}}
@@ -266,25 +278,28 @@ class Reader:
                 return [TRUE if int(number[2:]) >> k & 1 else FALSE for k in range(int(width))]
             case [operation, *arguments]:
                 values = [self._value(argument, local) for argument in arguments]
-                return self._called(operation, values) if str(operation) in self.functions else self._apply(operation, values)
+                if str(operation) in self.functions:
+                    return self._called(str(operation), values)
+                return self._apply(operation, values)
         raise Refused(f"{str(term)[:80]} is not a term that is read here.")
 
-    def _called(self, name, values):
+    def _called(self, name: str, values: list[Value]) -> Value:
         """A function of the file: its body with the arguments in place; each combination once."""
         key = (name, *(tuple(value) if isinstance(value, list) else value for value in values))
         if key not in self._calls:
             parameters, sort, body = self.functions[name]
             if len(parameters) != len(values):
                 raise Refused(f"{name} takes {len(parameters)} arguments.")
-            local = {p: self._of_sort(value, s, p) for (p, s), value in zip(parameters, values)}
+            local = {p: self._of_sort(value, s, p) for (p, s), value in zip(parameters, values, strict=True)}
             self._calls[key] = self._of_sort(self._value(body, local), sort, name)
         return self._calls[key]
 
-    def _apply(self, operation, values):
+    def _apply(self, operation: Any, values: list[Value]) -> Value:
         if operation in ("and", "or", "not", "=>"):
             return self._logic(operation, [self._truth(value) for value in values])
         if operation == "ite" and len(values) == 3:
-            condition, a, b = self._truth(values[0]), *values[1:]
+            condition, a, b = values
+            self._truth(condition)
             if isinstance(a, int) and isinstance(b, int):
                 return self.circuit.choose(condition, a, b)
             self._same_width(a, b)
@@ -295,7 +310,7 @@ class Reader:
             raise Refused(f"{operation} needs vectors of bits.")
         return self._of_vectors(operation, values)
 
-    def _logic(self, operation, values):
+    def _logic(self, operation: str, values: list[Literal]) -> Literal:
         if operation == "not" and len(values) == 1:
             return -values[0]
         if operation == "=>" and len(values) == 2:
@@ -308,11 +323,11 @@ class Reader:
         return out
 
     @staticmethod
-    def _same_width(a, b):
+    def _same_width(a: Value, b: Value) -> None:
         if not (isinstance(a, list) and isinstance(b, list) and len(a) == len(b)):
             raise Refused("an operation on vectors of different widths.")
 
-    def _of_vectors(self, operation, values):
+    def _of_vectors(self, operation: Any, values: list[Vector]) -> Value:
         match operation, values:
             case ["_", "extract", high, low], [a] if 0 <= int(low) <= int(high) < len(a):
                 return a[int(low) : int(high) + 1]
@@ -329,7 +344,7 @@ class Reader:
                 return self._of_two(operation, a, b)
         raise Refused(f"the operation {operation} on {len(values)} arguments is not read here.")
 
-    def _of_two(self, operation, a, b):
+    def _of_two(self, operation: str, a: Vector, b: Vector) -> Value:
         gates = self.circuit
         match operation:
             case "=":
@@ -352,11 +367,11 @@ class Reader:
                     self._quotients[key] = gates.divide(a, b)
                 return self._quotients[key][operation == "bvurem"]
             case "bvor":
-                return [gates.either(x, y) for x, y in zip(a, b)]
+                return [gates.either(x, y) for x, y in zip(a, b, strict=True)]
             case "bvand":
-                return [gates.both(x, y) for x, y in zip(a, b)]
+                return [gates.both(x, y) for x, y in zip(a, b, strict=True)]
             case "bvxor":
-                return [gates.differ(x, y) for x, y in zip(a, b)]
+                return [gates.differ(x, y) for x, y in zip(a, b, strict=True)]
             case "bvshl":
                 return gates.shift(a, b, True, FALSE)
             case "bvlshr":
@@ -369,16 +384,16 @@ class Reader:
 # 4. Clauses -----------------------------------------------------------------------------------------------------------------
 
 # Each gate g with its arguments 1, 2, 3 as clauses: "g is what its arguments make it".
-_CLAUSES = {
+_CLAUSES: dict[str, list[tuple[Any, ...]]] = {
     "and": [("g", -1, -2), ("-g", 1), ("-g", 2)],
     "xor": [("-g", 1, 2), ("-g", -1, -2), ("g", -1, 2), ("g", 1, -2)],
     "ite": [("-g", -1, 2), ("-g", 1, 3), ("g", -1, -2), ("g", 1, -3)],
 }
 
 
-def needed(script):
+def needed(script: Reader) -> list[int]:
     """The gates that the assertions read, in order."""
-    seen, stack = set(), [abs(literal) for literal in script.assertions]
+    seen, stack = set[int](), [abs(literal) for literal in script.assertions]
     while stack:
         gate = stack.pop()
         if gate in script.circuit.gates and gate not in seen:
@@ -387,9 +402,9 @@ def needed(script):
     return sorted(seen)
 
 
-def clauses(script):
+def clauses(script: Reader) -> tuple[list[list[int]], int]:
     """The clauses (lists of DIMACS literals) and the number of variables: the inputs' bits come first, then the gates."""
-    number = {}
+    number: dict[int, int] = {}
     for bits in script.circuit.inputs.values():
         for bit in bits:
             number[bit] = len(number) + 1
@@ -397,10 +412,10 @@ def clauses(script):
     for gate in gates:
         number[gate] = len(number) + 1
     literal = lambda x: number[x] if x > 0 else -number[-x]  # noqa: E731
-    out = []
+    out: list[list[int]] = []
     for gate in gates:
         kind, *arguments = script.circuit.gates[gate]
-        names = {"g": number[gate], "-g": -number[gate]}
+        names: dict[Any, int] = {"g": number[gate], "-g": -number[gate]}
         for k, argument in enumerate(arguments, 1):
             names[k], names[-k] = literal(argument), -literal(argument)
         out += [[names[part] for part in clause] for clause in _CLAUSES[kind]]
@@ -410,7 +425,7 @@ def clauses(script):
     return out, len(number)
 
 
-def dimacs(text):
+def dimacs(text: str) -> str:
     """The whole file, from the SMT-LIB text.
 
     >>> print(dimacs("(declare-const x (_ BitVec 1)) (assert (= x (_ bv1 1)))"))
@@ -433,7 +448,7 @@ def dimacs(text):
 # 5. Trying the gates ---------------------------------------------------------------------------------------------------------
 
 
-def run(script, columns, wanted=None):
+def run(script: Reader, columns: dict[str, list[int]], wanted: list[Literal] | None = None) -> list[list[bool]]:
     """Whether the assertions (or other literals) hold, for many values at once: bit i of a number is about the i-th values.
 
     columns[name] lists the values of a constant of the file, all lists equally long; negative ones in two's complement.
@@ -447,7 +462,7 @@ def run(script, columns, wanted=None):
     held = {TRUE: everywhere}
     for name, values in columns.items():
         for k, gate in enumerate(script.circuit.inputs[name]):
-            held[gate] = sum((value >> k & 1) << i for i, value in enumerate(values)) if size < 64 else _packed(values, k)
+            held[gate] = _packed(values, k)
     read_literal = lambda x: held[x] if x > 0 else held[-x] ^ everywhere  # noqa: E731
     for gate, (kind, *arguments) in script.circuit.gates.items():
         if any(abs(literal) not in held for literal in arguments):
@@ -460,18 +475,18 @@ def run(script, columns, wanted=None):
         else:
             held[gate] = (first & second) | (third[0] & ~first)
     found = [read_literal(literal) for literal in (script.assertions if wanted is None else wanted)]
-    return [[bool(bits >> i & 1) for i in range(size)] if size < 64 else _unpacked(bits, size) for bits in found]
+    return [_unpacked(bits, size) for bits in found]
 
 
-def _packed(values, k):
+def _packed(values: list[int], k: int) -> int:
     return int("".join("1" if value >> k & 1 else "0" for value in reversed(values)), 2)
 
 
-def _unpacked(bits, size):
+def _unpacked(bits: int, size: int) -> list[bool]:
     return [letter == "1" for letter in reversed(format(bits, f"0{size}b"))]
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     if len(arguments) not in (1, 2):
         print(__doc__)
         return 2

@@ -9,27 +9,33 @@ clause, which nothing satisfies. So the list it started from was not satisfiable
  RAT   for its first literal p and every clause D with −p: the clause with D, without −p, is RUP. Then any solution can be
        turned into one that satisfies the clause too, by making p true.
 
-A line that begins with d takes a clause away again, which is only a matter of speed and of RAT: fewer clauses have fewer solutions
-ruled out. (What a clause has already forced stays, as in drat-trim; to keep more clauses than the proof asks for is sound.)
+A line that begins with d takes a clause away again, which is a matter of speed, and of RAT: fewer clauses rule out fewer
+solutions. (What a clause has already forced stays, as in drat-trim; to keep more clauses than the proof asks for is sound.)
 
 Unit propagation watches two literals of each clause that are not false: only when one of them becomes false is the clause looked
 at. Every line of the proof is checked, from the first to the empty clause.
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Iterator
+
+Clause = list[int]
 
 
 class Refused(Exception):
     """The proof, or the list of clauses, is not right; the text says where."""
 
 
-def read_cnf(text):
+def read_cnf(text: str) -> tuple[list[Clause], int]:
     """The clauses of a DIMACS file, and its number of variables.
 
     >>> read_cnf("c a comment\\np cnf 2 2\\n1 2 0\\n-1 0\\n")
     ([[1, 2], [-1]], 2)
     """
-    header, numbers = None, []
+    header: tuple[int, int] | None = None
+    numbers: list[int] = []
     for line in text.splitlines():
         if line.startswith("p"):
             words = line.split()
@@ -40,7 +46,7 @@ def read_cnf(text):
             numbers += map(int, line.split())
     if header is None:
         raise Refused("the list of clauses has no header.")
-    clauses, current = [], []
+    clauses, current = list[Clause](), list[int]()
     for number in numbers:
         if abs(number) > header[0]:
             raise Refused(f"variable {abs(number)}: the header says that there are {header[0]}.")
@@ -54,7 +60,7 @@ def read_cnf(text):
     return clauses, header[0]
 
 
-def read_proof(text):
+def read_proof(text: str) -> Iterator[tuple[bool, Clause]]:
     """(whether it is taken away, clause) for every line of a DRAT proof in text form.
 
     >>> list(read_proof("1 0\\nd 1 2 0\\n0\\n"))
@@ -80,18 +86,20 @@ class Clauses:
     Lists are indexed by literals: Python counts index −3 from the end, which is where −3 has its place.
     """
 
-    def __init__(self, variables):
+    def __init__(self, variables: int) -> None:
         self.size = 0
         self.value = [0]  # of each literal: 1 true, −1 false, 0 open
-        self.watching = [[]]  # of each literal: the clauses that watch it
-        self.clauses = []  # each a list whose first two literals are watched; None once it is taken away
-        self.trail = []  # literals made true, in order
-        self.places = {}  # sorted clause -> its numbers in the list
-        self.forcing = set()  # clauses that forced a literal for good
+        self.watching: list[list[int]] = [[]]  # of each literal: the clauses that watch it
+        self.clauses: list[
+            Clause | None
+        ] = []  # each a list whose first two literals are watched; None once it is taken away
+        self.trail: list[int] = []  # literals made true, in order
+        self.places: dict[tuple[int, ...], list[int]] = {}  # sorted clause -> its numbers in the list
+        self.forcing: set[int] = set()  # clauses that forced a literal for good
         self.refuted = False  # whether propagation alone found a contradiction
         self._grow(variables)
 
-    def _grow(self, variables):
+    def _grow(self, variables: int) -> None:
         """Room for more variables: a proof may bring its own."""
         if variables > self.size:
             value, watching = self.value, self.watching
@@ -101,7 +109,7 @@ class Clauses:
                 self.value[literal], self.watching[literal] = value[literal], watching[literal]
             self.size = variables
 
-    def add(self, clause):
+    def add(self, clause: Clause) -> None:
         """Add a clause, and for good what it forces."""
         self._grow(max(map(abs, clause), default=0))
         literals = sorted(set(clause), key=lambda literal: self.value[literal] < 0)  # those that are not false first
@@ -119,7 +127,7 @@ class Clauses:
             self._assign(open_ones[0])
             self.refuted = self._contradiction(len(self.trail) - 1, self.forcing) or self.refuted
 
-    def remove(self, clause):
+    def remove(self, clause: Clause) -> None:
         """Take a clause away; one that has forced a literal stays."""
         numbers = self.places.get(tuple(sorted(set(clause))))
         if not numbers:
@@ -127,7 +135,7 @@ class Clauses:
         if numbers[-1] not in self.forcing:
             self.clauses[numbers.pop()] = None
 
-    def follows(self, clause):
+    def follows(self, clause: Clause) -> bool:
         """RUP: whether the clause's literals, all false, lead to a contradiction by unit propagation."""
         self._grow(max(map(abs, clause), default=0))
         start = len(self.trail)
@@ -135,7 +143,7 @@ class Clauses:
         self._undo(start)
         return found
 
-    def harmless(self, clause):
+    def harmless(self, clause: Clause) -> bool:
         """RAT on its first literal: with every clause that has the opposite literal, what both say follows."""
         pivot, start = clause[0], len(self.trail)
         others = [other for other in self.clauses if other is not None and -pivot in other]
@@ -149,16 +157,16 @@ class Clauses:
 
     # Unit propagation --------------------------------------------------------------------------------------------------
 
-    def _assign(self, literal):
+    def _assign(self, literal: int) -> None:
         self.value[literal], self.value[-literal] = 1, -1
         self.trail.append(literal)
 
-    def _undo(self, length):
+    def _undo(self, length: int) -> None:
         for literal in self.trail[length:]:
             self.value[literal] = self.value[-literal] = 0
         del self.trail[length:]
 
-    def _all_false(self, clause):
+    def _all_false(self, clause: Clause) -> bool:
         """Make the literals false; True if one of them is true already, which is a contradiction at once."""
         for literal in clause:
             if self.value[literal] > 0:
@@ -167,7 +175,7 @@ class Clauses:
                 self._assign(-literal)
         return False
 
-    def _contradiction(self, start, forcing=None):
+    def _contradiction(self, start: int, forcing: set[int] | None = None) -> bool:
         """Whether the literals made true from `start` on lead to a clause that is false; clauses that force go to `forcing`."""
         value, clauses, trail = self.value, self.clauses, self.trail
         while start < len(trail):
@@ -193,7 +201,7 @@ class Clauses:
                             forcing.add(number)
         return False
 
-    def _watch_another(self, clause, number, false):
+    def _watch_another(self, clause: Clause, number: int, false: int) -> bool:
         """Let a clause watch another literal that is not false; False if there is none."""
         value = self.value
         for k in range(2, len(clause)):
@@ -204,7 +212,7 @@ class Clauses:
         return False
 
 
-def check(cnf, proof):
+def check(cnf: str, proof: str) -> int:
     """The number of clauses that the proof added; a proof that is not right is refused, with the place.
 
     >>> check("p cnf 2 4\\n1 2 0\\n-1 2 0\\n1 -2 0\\n-1 -2 0\\n", "2 0\\n0\\n")
@@ -236,7 +244,7 @@ def check(cnf, proof):
     return added
 
 
-def main(arguments):
+def main(arguments: list[str]) -> int:
     if len(arguments) != 2:
         print(__doc__)
         return 2
