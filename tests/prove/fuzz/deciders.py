@@ -36,7 +36,8 @@ class Findings:
     said: Counter[str] = field(default_factory=Counter)
 
 
-WAYS = ("reference", "fast", "smt", "z3")  # both engines; the solvers as they are asked; one solver alone
+# Both engines; the solvers as they are asked; one solver alone; diagrams over tokens; boxes of values.
+WAYS = ("reference", "fast", "smt", "z3", "symbolic", "bounds")
 
 
 def compare(claim: Claim, seconds: float = SECONDS, points: int = POINTS, ways: tuple[str, ...] = WAYS) -> Findings:
@@ -66,8 +67,8 @@ def compare(claim: Claim, seconds: float = SECONDS, points: int = POINTS, ways: 
 
 def _decided(claim: Claim, way: str, seconds: float) -> Verdict | None:
     format: Any = claim.subject.format
-    if way == "smt":
-        return decide(claim, method="smt", seconds=seconds)
+    if way in ("smt", "symbolic", "bounds"):
+        return decide(claim, method=way, seconds=seconds)  # type: ignore[arg-type]
     if way == "z3":
         asked = claim if claim.quantifier == "all" else one_condition(claim)
         return answer_to(claim, smt.check(asked, format, seconds=seconds, solvers=["z3"]))
