@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 from tests.prove import mutations
 from tests.prove.examples import broken
+from tests.prove.fuzz.claims import random_claim
 from tests.prove.mutations import Mutation
 
 from glyptic import prove
 from glyptic.carve.examples import by_name
 from glyptic.errors import GlypticError
+from glyptic.exact import Options
+from glyptic.exact.random import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, parse_format
 from glyptic.prove import Claim, Inputs, Values, exp, export, variables
 from glyptic.prove.claims import exists
@@ -253,6 +256,39 @@ def test_another_question_with_a_right_proof_of_its_own_is_refused(exported, nam
     refuses(exported[name][1].folder, changes, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "(",
+        "(assert",
+        "(" * 5000,
+        "(declare-const v0 (_ BitVec 99999999999))",
+        "(declare-const v0 (_ BitVec ()))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 (_ bv0 99999999999)))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 ((_ extract a b) v0)))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 ((_ zero_extend 99999999999) v0)))",
+        "(define-fun f ((a Bool)) Bool (f a)) (assert (f true))",
+        "(assert (not (not (not true))))" + "(assert " + "(not " * 3000 + "true" + ")" * 3001,
+        "(declare-const v0 Bool) (assert v0)",
+        "\ufffd\x00",
+    ],
+)
+def test_a_hostile_question_is_a_sentence(exported, text: str, tmp_path: Path) -> None:
+    files = mutations.read_files(exported["proved"][1].folder)
+    hostile = mutations.with_manifest({**files, "question.smt2": text})
+    refuses(exported["proved"][1].folder, [Mutation("hostile", hostile)], tmp_path)
+
+
+def test_files_that_are_no_text_are_a_sentence(exported, tmp_path: Path) -> None:
+    folder = exported["proved"][1].folder
+    for number, name in enumerate(("README.md", "question.smt2", "question.cnf", "question.drat", "manifest.json")):
+        mutations.write_files(tmp_path / str(number), mutations.read_files(folder))
+        (tmp_path / str(number) / name).write_bytes(b"\xff\xfe\x00")
+    for code, said in checked(folder, sorted(tmp_path.iterdir())):
+        assert code in (1, 2), said
+
+
 # What cannot be exported, and how it is written ---------------------------------------------------------------------------------
 
 
@@ -308,6 +344,48 @@ def test_rationals_have_no_question() -> None:
     claim = Claim(Values("x", Exact()), x == x)
     with pytest.raises(AssertionError):
         script(claim, "counterexample", "unsat")
+
+
+# The whole language ------------------------------------------------------------------------------------------------------------
+
+
+def of_every_kind() -> dict[str, Claim]:
+    sizes = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=2)
+    plain, normed = random_transformer(Fixed(1), 3, sizes), random_transformer(Fixed(1), 1, sizes, Options(norm="pre"))
+    two, q = prove.block(plain, free=["x0", "x1"], positions=2), Values("x y", parse_format("q:1,2"))
+    weights = [("layers.0.feed_forward.w1", (0, 0))]
+    decided = (prove.answer() == "UNDEFINED") | (prove.logit("YES") >= prove.logit("NO")) | (prove.answer() != "YES")
+    return {
+        "attention": Claim(two, prove.defined() >> (prove.after("x0", 1) <= prove.B)),
+        "definedness": Claim(two, prove.defined()),
+        "answers": Claim(two, decided),
+        "norm": Claim(prove.block(normed, free=["x0", "x1"]), (prove.answer() == "UNDEFINED") | (prove.after("x0") <= prove.B)),
+        "free weight": Claim(prove.block(plain, free=[("x0", 0)], weights=weights), prove.after("x0") <= prove.B),
+        "let": Claim(q, prove.let("d", x - y, lambda d: abs(d) >= d)),
+        "choice": Claim(q, prove.where(x > y, x, y) == prove.maximum(x, y)),
+        "division": Claim(q, x / y * y <= prove.B, requires=y != 0),
+    }
+
+
+@pytest.mark.parametrize("kind", of_every_kind())
+def test_claims_of_every_kind_are_exported_and_accepted(kind: str, tmp_path: Path) -> None:
+    claim = of_every_kind()[kind]
+    result = export(tmp_path / "new", claim, prove.check(claim, method="smt"), seconds=10)
+    assert "question.drat" in result.sizes
+    [(code, said)] = checked(result.folder, [result.folder])
+    assert code == 0, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["fixed:2", "q:2,2", "float:2,1", "ieee:3,2,normal", "fp8_e4m3", "fp16"])
+def test_random_claims_are_exported_and_accepted(format: str, tmp_path: Path) -> None:
+    for number in range(12):
+        claim = random_claim("values" if number % 3 else "block", format, number)
+        verdict = prove.check(claim, method="smt", seconds=10)
+        if not isinstance(verdict, prove.Unknown):
+            result = export(tmp_path / str(number), claim, verdict, seconds=5)
+            [(code, said)] = checked(result.folder, [result.folder])
+            assert code == 0, said
 
 
 # Larger ------------------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,10 @@ class Kept:
         data = self.rows.get(_key(job))
         if data is None or data["question"] != question_digest(job):
             return None
-        verdict = None if data["verdict"] is None else verdict_from_json(data["verdict"])
+        try:
+            verdict = None if data["verdict"] is None else verdict_from_json(data["verdict"])
+        except FileError:  # written by another version
+            return None
         return Row(job.theorem, theorem(job.theorem).says, job.scope, verdict, data["refusal"], data["seconds"])
 
     def enter(self, job: Job, row: Row) -> None:

@@ -1680,7 +1680,7 @@ def main(arguments: list[str]) -> int:
         report = check(claim, verdict, limit)
         if Path(paths[0]).is_dir() and Path(__file__).with_name("files.py").exists():
             beside("files").check_files(Path(paths[0]), claim, verdict, report, SimpleNamespace(**globals()), limit)
-    except Unreadable as reason:
+    except (Unreadable, UnicodeDecodeError, OSError) as reason:
         print(f"check.py: {reason}", file=sys.stderr)
         return 2
     print(*sorted(report.lines, key=lambda line: line.startswith("on trust")), sep="\n")

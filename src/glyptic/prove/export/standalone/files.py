@@ -50,13 +50,13 @@ def check_files(folder: Path, claim: Any, verdict: dict[str, Any], report: Any, 
     blast = beside("blast")
     try:
         script = blast.Reader(text)
-    except (blast.Refused, ValueError, TypeError, IndexError, KeyError, RecursionError) as reason:
+    except (blast.Refused, *blast.MEANINGLESS) as reason:
         report.must(False, "", f"question.smt2 cannot be read: {reason}")
         return
     expected = check_heading(text, script, claim, verdict, report, check)
     try:
         Question(text, script, claim, verdict, report, check, blast, limit).compare()
-    except (blast.Refused, ValueError, IndexError, KeyError) as reason:
+    except (blast.Refused, *blast.MEANINGLESS) as reason:
         report.must(False, "", f"question.smt2 is not about the claim: {type(reason).__name__}: {reason}")
     check_proof(folder, text, expected, report, blast)
 
