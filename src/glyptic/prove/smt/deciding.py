@@ -16,6 +16,7 @@ from glyptic.numbers import AnyFormat, Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict
 from glyptic.prove.assumptions import of_meaning, of_solvers
 from glyptic.prove.claims import Claim, Inputs
+from glyptic.prove.existence import settled
 from glyptic.prove.minimise import fails, refutation, satisfies
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.agreement import disagreement
@@ -29,6 +30,7 @@ METHOD = "smt"
 SIMPLIFICATION = "simplification"  # who decided where the terms became `false` as they were built
 
 
+@settled
 def check(
     claim: Claim,
     format: AnyFormat,
