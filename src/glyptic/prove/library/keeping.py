@@ -23,7 +23,7 @@ KIND, VERSION = "glyptic.prove.library", 1
 
 
 def question_digest(job: Job) -> str:
-    """A fingerprint of what is put to the solvers, whatever they may take: what was found stays found. Of a refusal, its reason."""
+    """A fingerprint of what is put to the solvers, whatever they may take: what was found stays found."""
     format, products = read_scope(job.scope)
     try:
         question = pose(theorem(job.theorem).claim(format, products), format, job.terms)
