@@ -1,5 +1,4 @@
-"""Reading a claim: every node, name and position is looked at before anything is computed.
-"""
+"""Reading a claim: every node, name and position is looked at before anything is computed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The command: read the claim and the verdict, check them and what lies beside them, and print.
-"""
+"""The command: read the claim and the verdict, check them and what lies beside them, and print."""
 
 from __future__ import annotations
 

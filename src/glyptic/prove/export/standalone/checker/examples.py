@@ -1,5 +1,4 @@
-"""A counterexample or a witness, run again.
-"""
+"""A counterexample or a witness, run again."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ def truth(node: Any, at: Element) -> bool | None:
             decides = node["how"] == "or"  # one true part decides an or, one false part an and
             return decides if decides in parts else None if None in parts else not decides
         case "Negation":
-            return opposite(truth(node["part"], at))
+            part = truth(node["part"], at)
+            return None if part is None else not part
         case "Implication":
             a, b = truth(node["premise"], at), truth(node["conclusion"], at)
             return True if a is False or b is True else None if a is None or b is None else False
@@ -65,10 +66,6 @@ def truth(node: Any, at: Element) -> bool | None:
         case "Holds":
             raise Unable(f"the claim rests on a Python predicate, {node['name']!r}, which no file holds")
     raise AssertionError(node["node"])
-
-
-def opposite(truth_value: bool | None) -> bool | None:
-    return None if truth_value is None else not truth_value
 
 
 def value(node: Any, at: Element) -> Any:

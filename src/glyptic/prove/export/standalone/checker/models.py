@@ -1,5 +1,4 @@
-"""Reading a transformer: its names, its options and its arrays, which must fit together.
-"""
+"""Reading a transformer: its names, its options and its arrays, which must fit together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What is said in the end: lines of what was verified, tried, or taken on trust.
-"""
+"""What is said in the end: lines of what was verified, tried, or taken on trust."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What a claim is about: values of a format, a block of layers, or inputs. Here it is read; `elements` goes through it.
-"""
+"""What a claim is about: values of a format, a block of layers, or inputs. Here it is read; `elements` goes through it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -163,15 +162,13 @@ def run_layers(model: Model, columns: list[Vector], first: int, last: int) -> tu
     """The residual after layers first … last − 1, and after the final norm if the last layer is among them."""
     trace, placement = Trace(), model.options["norm"]
     for l in range(first, last):
-        sublayers: list[tuple[str, bool, Callable[[list[Vector]], list[Vector]]]] = [
-            ("attention", model.heads[l] > 0, lambda x, l=l: run_attention(model, l, x, trace)),  # type: ignore[misc]
-            ("feed_forward", has_feed_forward(model, l), lambda x, l=l: run_feed_forward(model, l, x)),  # type: ignore[misc]
-        ]
-        for name, there, sublayer in sublayers:
+        for name, there in (("attention", model.heads[l] > 0), ("feed_forward", has_feed_forward(model, l))):
             if there:
                 norm = f"layers.{l}.{name}_norm"
                 inner = [layer_norm(model, norm, x) for x in columns] if placement == "pre" else columns
-                columns = [added(model.format, x, y) for x, y in zip(columns, sublayer(inner), strict=True)]
+                attends = name == "attention"
+                change = run_attention(model, l, inner, trace) if attends else run_feed_forward(model, l, inner)
+                columns = [added(model.format, x, y) for x, y in zip(columns, change, strict=True)]
                 columns = [layer_norm(model, norm, x) for x in columns] if placement == "post" else columns
             trace.residual[f"layer.{l}.after_{name}"] = columns
     if last == len(model.heads) and "final_norm.gain" in model.arrays:

@@ -1,5 +1,4 @@
-"""The verdict against the claim: its sentence, its example, its counts, and what walking through the elements finds.
-"""
+"""The verdict against the claim: its sentence, its example, its counts, and what walking through the elements finds."""
 
 from __future__ import annotations
 

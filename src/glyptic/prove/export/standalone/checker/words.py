@@ -1,5 +1,4 @@
-"""The claim in words, made from the content alone. Brackets are roundings: [x + y] is the value nearest to x + y.
-"""
+"""The claim in words, made from the content alone. Brackets are roundings: [x + y] is the value nearest to x + y."""
 
 from __future__ import annotations
 
