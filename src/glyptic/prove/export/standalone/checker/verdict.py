@@ -47,7 +47,7 @@ def check(claim: Claim, verdict: dict[str, Any], limit: int = 20_000) -> Report:
         report.trusted(f"the verdict itself: {reason}")
     if verdict["answer"] == "Unknown":
         report.trusted("nothing: the claim was left open")
-    report.trusted("Python, its integers and fractions, and this file")
+    report.trusted("Python, its integers and fractions, and this program")
     report.trusted("that the claim in words above is what is meant")
     return report
 
