@@ -159,3 +159,19 @@ def test_ends_taken_the_wrong_way_are_seen(monkeypatch) -> None:
     monkeypatch.setattr(layers, "doubled", lambda codes: np.kron(codes, np.eye(2, dtype=codes.dtype)))
     with pytest.raises(AssertionError):
         test_the_ends_hold_at_every_point_of_a_box(Fixed(3))
+
+
+def test_two_transformers_in_different_hosts_are_compared_by_value() -> None:
+    """In fixed:17 products that are rounded run in kernels, fused ones in fractions: the same numbers in different units."""
+    format = Fixed(17)
+    a = random_transformer(format, 3, Sizes(layers=1, heads=0, width=2, hidden=2, density=1.0), Options(products="rounded"))
+    b = a.with_options(products="fused")
+    setting = BoxSetting(Claim(block(a, b), defined("a")), *(np.full((2, 1), 1 << 17),) * 2)
+    for side in (before, logit):
+        named = "x0" if side is before else a.answers[0]
+        one, other = (setting.read(side(named, of=of)).numbers for of in ("a", "b"))
+        assert type(one.low) is type(other.low) and one.low.dtype == other.low.dtype
+    equal = Claim(block(a, b), before("x0", of="a") == before("x0", of="b"))
+    assert isinstance(bounds.check(equal, boxes=2000), Unknown)  # not one box is certain, and none is refuted
+    ends = [setting.read(before("x0", of=of)).numbers.low[0] for of in ("a", "b")]
+    assert ends[0] == ends[1]

@@ -85,16 +85,14 @@ def opinions(
     script: str,
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     solvers: Sequence[str] | None = None,
-    enough: int | None = None,
 ) -> list[Reply]:
     """The solvers' replies, in order, up to the first that finds a solution.
 
-    The next is asked until `enough` have found none: by default two, so the third only speaks where one of the others could not
-    say; solvers that are named are all asked.
+    By default the next is asked until two have found none, so the third only speaks where one of the others could not say;
+    solvers that are named are all asked.
     """
     replies: list[Reply] = []
-    if enough is None:
-        enough = AGREEING if solvers is None else len(solvers)
+    enough = AGREEING if solvers is None else len(solvers)
     for solver in SOLVERS if solvers is None else solvers:
         if sum(reply.status == "unsat" for reply in replies) == enough:
             break
