@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import json
 import os
 import subprocess
@@ -22,9 +24,9 @@ from glyptic.exact.random import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, parse_format
 from glyptic.prove import Claim, Inputs, Values, exp, export, variables
 from glyptic.prove.claims import exists
-from glyptic.prove.export.folder import Exported
+from glyptic.prove.export.folder import Exported, programs
 from glyptic.prove.export.question import script
-from glyptic.prove.export.standalone import blast, check
+from glyptic.prove.export.standalone import blast
 from glyptic.prove.library.proving import read_scope, theorem
 from glyptic.prove.smt.solvers import SOLVERS, ask
 from glyptic.prove.theorems import decisiveness, equivalence
@@ -41,13 +43,11 @@ import contextlib, importlib.util, io, json, sys
 sys.dont_write_bytecode = True
 for name in ("glyptic", "numpy"):
     assert importlib.util.find_spec(name) is None, name
-spec = importlib.util.spec_from_file_location("check", sys.argv[1] + "/check.py")
-check = importlib.util.module_from_spec(spec)
-sys.modules["check"] = check
-spec.loader.exec_module(check)
+sys.path.insert(0, sys.argv[1])  # as check.py does
+from checker.command import main
 for folder in json.loads(sys.stdin.read()):
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-        code = check.main([folder, "--limit", sys.argv[2]])
+        code = main([folder, "--limit", sys.argv[2]])
     print(json.dumps([code, out.getvalue()]))
 """
 
@@ -123,23 +123,49 @@ def test_the_command_is_one_line_in_the_folder(exported) -> None:
     run = subprocess.run(bare, cwd=folder, env={}, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "Proved, by walking through all 961 elements" in run.stdout
-    assert not (folder / "__pycache__").exists()  # the folder stays as it is
+    assert not list(folder.rglob("__pycache__"))  # the folder stays as it is
     code = "import importlib.util as u; assert not u.find_spec('glyptic') and not u.find_spec('numpy')"
     subprocess.run([*bare[:-1], "-c", code], env={}, cwd="/", check=True)
 
 
-@pytest.mark.parametrize("program", ["check.py", "files.py", "blast.py", "drat.py"])
-def test_the_programs_import_the_standard_library_alone(program: str) -> None:
-    text = (Path(check.__file__).parent / program).read_text(encoding="utf-8")
-    imported = {line.split()[1].split(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
-    assert imported <= sys.stdlib_module_names
+def test_what_someone_compiled_is_not_run(exported, tmp_path: Path) -> None:
+    """Bytecode that claims to be good whatever the text says would be run in its place, and nobody reads it."""
+    mutations.write_files(tmp_path / "forged", mutations.read_files(exported["refuted"][1].folder))
+    for name in ("words.py", "command.py"):
+        path = tmp_path / "forged" / "checker" / name
+        code = importlib._bootstrap_external._code_to_hash_pyc(compile("raise SystemExit(0)", name, "exec"), b"-" * 8, False)
+        cached = Path(importlib.util.cache_from_source(str(path)))
+        cached.parent.mkdir(exist_ok=True)
+        cached.write_bytes(code)
+    bare = [sys.executable, "-I", "-S", str(tmp_path / "forged" / "check.py")]
+    run = subprocess.run(bare, env={}, cwd="/", capture_output=True, text=True, check=False)
+    assert run.stdout.endswith("nothing contradicts the verdict\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("name", programs())
+def test_the_programs_import_the_standard_library_alone(name: str) -> None:
+    """Or each other, inside checker/; check.py starts what is there."""
+    for node in ast.walk(ast.parse(programs()[name])):
+        if isinstance(node, ast.Import):
+            assert {alias.name.partition(".")[0] for alias in node.names} <= sys.stdlib_module_names
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            assert name.startswith("checker/") and node.level == 1 and f"checker/{node.module}.py" in programs()
+        elif isinstance(node, ast.ImportFrom):
+            own = name == "check.py" and node.module == "checker.command"
+            assert own or str(node.module).partition(".")[0] in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", [name for name in programs() if name not in ("blast.py", "drat.py")])
+def test_a_file_of_the_checker_is_read_in_one_sitting(name: str) -> None:
+    assert len(programs()[name].splitlines()) <= 350
 
 
 def test_what_is_in_a_folder(exported) -> None:
-    always = {"claim.json", "verdict.json", "check.py", "files.py", "blast.py", "drat.py", "README.md", "manifest.json"}
+    always = {"claim.json", "verdict.json", *programs(), "README.md", "manifest.json"}
+    assert {"check.py", "checker/numbers.py", "blast.py", "drat.py"} <= always
     proof = {"question.smt2", "question.cnf", "question.drat", "question.cpc"}
     for name, (_, result) in exported.items():
-        there = {path.name for path in result.folder.iterdir()}
+        there = set(mutations.read_files(result.folder))
         assert there == set(result.sizes)
         wanted = (
             set() if name in ("inputs", "different") else {"question.smt2"} if name in ("refuted", "exists") else proof
@@ -164,7 +190,7 @@ def test_the_readme_says_what_is_there_and_what_was_left_out(exported, tmp_path:
         text = (result.folder / "README.md").read_text(encoding="utf-8")
         assert str(claim) in text
         for name in result.sizes.keys() - {"README.md"}:
-            assert name in text
+            assert (name.partition("/")[0] + "/" if "/" in name else name) in text
     claim = exported["block"][0]
     short = export(tmp_path / "short", claim, prove.check(claim, method="smt"), seconds=20, megabytes=0.0001)
     assert set(short.left_out) == {"question.drat", "question.cpc"}
