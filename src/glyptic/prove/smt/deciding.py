@@ -77,7 +77,7 @@ class _Case:
     start: float = field(default_factory=time.perf_counter)
 
     def verdict(self) -> Verdict:
-        replies = self._opinions(self.question.failing)
+        replies = self._opinions(self.question.failing_parts)
         found = next((reply for reply in replies if reply.status == "sat"), None)
         if found is not None:
             return self._refuted(found, replies)
@@ -90,11 +90,12 @@ class _Case:
             return self._unknown(f"a fault in the solvers' terms: {wrong}; please report this claim", replies)
         return self._proved(replies) if self.question.given is bits.TRUE else self._proved_if_met(replies)
 
-    def _opinions(self, conditions: list[Bits]) -> list[Reply]:
-        """What the solvers say; none is asked where the terms became `false` as they were built."""
-        if bits.FALSE in conditions:
+    def _opinions(self, questions: list[list[Bits]]) -> list[Reply]:
+        """What the solvers say of some questions together; none is asked where all became `false` as they were built."""
+        left = [conditions for conditions in questions if bits.FALSE not in conditions]
+        if not left:
             return [Reply(SIMPLIFICATION, "unsat")]
-        return opinions(bits.script(conditions), self.limits, self.solvers)
+        return opinions([bits.script(conditions) for conditions in left], self.limits, self.solvers)
 
     def _proved(self, replies: list[Reply]) -> Proved:
         said, trusted = tuple(map(_said, replies)), self._trusted(replies)
@@ -103,7 +104,7 @@ class _Case:
 
     def _proved_if_met(self, replies: list[Reply]) -> Verdict:
         """No counterexample: the claim is proved if its precondition can be met, vacuous if not, and open if nobody knows."""
-        met = self._opinions([*self.question.domain, self.question.given])
+        met = self._opinions([[*self.question.domain, self.question.given]])
         if met[-1].status == "sat" and satisfies(self.claim, codes_of(self.question, met[-1])):
             return self._proved(replies)
         tried = [f"the precondition: {_said(reply)}" for reply in met]
