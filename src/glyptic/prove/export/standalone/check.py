@@ -16,19 +16,23 @@ rest refuses files that are not what they should be, prints, and compares.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]  # this folder: a file in it that is called json.py is not what is meant by json
+
 import hashlib
-import importlib.util
 import json
 import random
 import re
-import sys
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice, product
 from math import isqrt, prod
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 # 1 NUMBERS ============================================================================================================
@@ -562,6 +566,37 @@ def fields_of(data: Any, what: str, *names: str, optional: tuple[str, ...] = ())
     return dict(data)
 
 
+# Names that stand in a printed claim must not look like more than a name: `x = 0 ∨ y` is none.
+TAKEN = ("B", "least", "true", "false", "answer", "input", "relu", "exp", "root", "abs", "max", "min", "let", "if", "else")
+JOINING = {"and", "or", "not", "if", "then", "else", "iff", "implies", "is", "in", "of", "at", "from", "with", "for", "all"}
+
+
+def printable(text: str) -> str:
+    """A text in which nothing moves the cursor, begins a line, or turns the direction of writing: such characters as numbers."""
+    plain = (c == " " or unicodedata.category(c)[0] not in "CZM" for c in text)
+    return "".join(c if good else f"\\u{ord(c):04x}" for c, good in zip(text, plain, strict=True))
+
+
+def is_variable(name: str) -> bool:
+    return name.isidentifier() and len(name) <= 64 and name not in TAKEN and printable(name) == name
+
+
+def is_coordinate(name: str) -> bool:
+    signs = re.search(r'[@=≠<≤>≥∧∨¬⇒⇔\[\]{}(),:;|·−+*/"\\]|\s\s', name)
+    joins = " " in name and not JOINING.isdisjoint(name.lower().split())
+    return 0 < len(name) <= 64 and not signs and not joins and name == name.strip() and printable(name) == name
+
+
+def is_token(name: str) -> bool:
+    one = len(name) == 1 and name != " "
+    return (one or re.fullmatch(r"[\w.+'#$-]{1,64}", name) is not None) and printable(name) == name
+
+
+def need_names(names: list[str], good: Callable[[str], bool], what: str) -> None:
+    for name in names:
+        need(good(name), f"{what}: {name[:100]!r} could be taken for more than a name.")
+
+
 def read_array(data: Any, format: Format, what: str) -> Any:
     """Shape, places of the nonzero entries in reading order, their codes: as nested lists of values."""
     data = fields_of(data, what, "shape", "places", "codes")
@@ -592,6 +627,7 @@ def read_model(data: Any, what: str) -> Model:
     lists = {part: is_list(data[part], str, f"{what}.{part}") for part in ("vocabulary", "coordinates", "answers")}
     for part, words in lists.items():
         need(0 < len(set(words)) == len(words) and all(words), f"{what}.{part} has no name, an empty one, or one twice.")
+        need_names(words, is_coordinate if part == "coordinates" else is_token, f"{what}.{part}")
     need(not {"TIE", "UNDEFINED"} & set(lists["answers"]), f"{what}.answers has TIE or UNDEFINED, which mean something else.")
     options = fields_of(data["options"], f"{what}.options", *OPTIONS)
     for option, chosen in options.items():
@@ -668,8 +704,10 @@ def read_claim(data: Any) -> Claim:
         format, models = format_named(subject["format"]), {}
         names = is_list(subject["names"], str, "the variables")
         need(0 < len(set(names)) == len(names), "the variables are none, or one is named twice.")
+        need_names(names, is_variable, "the variables")
     else:
-        need(isinstance(subject["transformers"], dict) and len(subject["transformers"]) > 0, "the subject has no transformer.")
+        need(isinstance(subject["transformers"], dict), "the subject has no transformer.")
+        need(set(subject["transformers"]) in ({""}, {"a", "b"}), "there is one transformer, named '', or two, named a and b.")
         models = {key: read_model(model, f"transformer {key!r}") for key, model in subject["transformers"].items()}
         formats = {model.format for model in models.values()}
         need(len(formats) == 1, "the transformers are in different formats.")
@@ -678,7 +716,20 @@ def read_claim(data: Any) -> Claim:
     claim = Claim(data["name"], kind, subject, format, models, data["requires"], data["ensures"], quantifier)
     for side in (claim.requires, claim.ensures):
         check_node(side, claim, "condition", (), 0)
+    check_lets(claim)
     return claim
+
+
+def check_lets(claim: Claim) -> None:
+    """One name for one value in the whole claim: so that what is printed has one meaning."""
+    meant: dict[str, Any] = {}
+    for node in (*nodes(claim.requires), *nodes(claim.ensures)):
+        if node["node"] in ("Let", "LetValue"):
+            name, once = node["name"], meant.setdefault(node["name"], node["value"]) == node["value"]
+            need(is_variable(name), f"let {name[:100]!r}: this could be taken for more than a name.")
+            need(claim.kind != "values" or name not in claim.subject["names"], f"let {name}: it is a variable already.")
+            inner = any(n["node"] in ("Let", "LetValue") and n["name"] == name for p in ("value", "body") for n in nodes(node[p]))
+            need(once and not inner, f"let {name}: it is bound twice.")
 
 
 SUBJECTS = {
@@ -862,6 +913,7 @@ def _check_names(node: dict[str, Any], claim: Claim) -> None:
     if kind == "SameChains":
         need(node["left"] in claim.models and node["right"] in claim.models, "SameChains names a transformer that is not there.")
     if kind == "SameWord":
+        need(not node["left"]["node"] == node["right"]["node"] == "Text", "two words are compared, neither of which is said.")
         for said, other in ((node["left"], node["right"]), (node["right"], node["left"])):
             if other["node"] == "Text" and said["node"] != "Text":
                 need(other["text"] in _words_of(said, claim), f"{said['node']} is never {other['text']!r}.")
@@ -1089,7 +1141,8 @@ def said(node: Any) -> str:
         case "Token":
             return f"token@{node['position']}"
         case "Text":
-            return str(node["text"])
+            plain = re.fullmatch(r"\w+", node["text"]) and node["text"] != "answer"
+            return str(node["text"]) if plain else repr(node["text"])
     return said_condition(node)
 
 
@@ -1151,11 +1204,15 @@ def inside(node: Any) -> str:
 
 
 def describe(claim: Claim) -> Iterator[str]:
-    """The claim, line by line."""
+    """The claim, line by line; a name that is free text is not printed as if it said something."""
+    named, languages = automata(claim), {}
+    for number, automaton in enumerate(named, 1):
+        expression = is_expression(automaton["name"], vocabulary_of(claim))
+        languages[json.dumps(automaton)] = automaton["name"] if expression else f"automaton {number}"
     yield f"for {claim.quantifier} {subject_in_words(claim)}"
     if claim.requires != {"node": "Junction", "how": "and", "conditions": []}:
-        yield f"  if {said(claim.requires)}"
-    yield f"  : {said(claim.ensures)}"
+        yield f"  {'if' if claim.quantifier == 'all' else 'with'} {said(renamed(claim.requires, languages))}"
+    yield f"  : {said(renamed(claim.ensures, languages))}"
     rule = "even" if claim.format.ties_to_even else "the value nearer to 0"
     first, last = claim.format.codes()
     if not isinstance(claim.format, Rationals):
@@ -1163,13 +1220,47 @@ def describe(claim: Claim) -> Iterator[str]:
         yield f"in {claim.format.name}: {last - first + 1:,} values up to B = {largest}, ties to {rule}"
     for key, model in claim.models.items():
         yield f"transformer {key!r}, called {model.name!r}: {len(model.heads)} layers, {sum(model.heads)} heads"
-        yield f"  coordinates: {' '.join(model.coordinates)}"
+        yield f"  coordinates: {', '.join(model.coordinates)}"
         yield f"  options: {', '.join(f'{option} {chosen}' for option, chosen in model.options.items())}"
         yield f"  SHA-256 of all of it: {fingerprint(claim.subject['transformers'][key])}"
-    for automaton in automata(claim):
-        yield f"automaton {automaton['name']!r}: start {automaton['start']}, accepting {automaton['accepting']}"
+    for automaton in named:
+        shown, start = languages[json.dumps(automaton)], f"start {automaton['start']}, accepting {automaton['accepting']}"
+        yield f"{shown}, called {automaton['name']!r}: {start}" if shown != automaton["name"] else f"{shown}: {start}"
         for state, row in enumerate(automaton["moves"]):
             yield f"  {state}: " + ", ".join(f"{a} → {s}" for a, s in zip(automaton["alphabet"], row, strict=True))
+    yield from foreign_letters(claim)
+
+
+def renamed(data: Any, languages: dict[str, str]) -> Any:
+    """A condition in which automata and predicates have no names of their own choice."""
+    if isinstance(data, list):
+        return [renamed(item, languages) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if data.get("node") == "Accepted":
+        return {**data, "automaton": {**data["automaton"], "name": languages[json.dumps(data["automaton"])]}}
+    if data.get("node") == "Holds":
+        return {**data, "name": f"a predicate in Python, called {data['name']!r}, "}
+    return {name: renamed(item, languages) for name, item in data.items()}
+
+
+def is_expression(name: str, symbols: list[str]) -> bool:
+    """Whether a name is a regular expression over some symbols, none of which is a sign of expressions.
+
+    Two signs of repetition in a row mean something else to Python, so they are left out; so is (?, which begins an extension.
+    """
+    plain = all(len(a) == 1 for a in symbols) and not set(symbols) & set("()|*+?.") and name != ""
+    return plain and set(name) <= {*symbols, *"()|*+?."} and not re.search(r"[*+?][*+?]|\(\?", name)
+
+
+def foreign_letters(claim: Claim) -> Iterator[str]:
+    """Letters, digits and signs of names that may look like others: x and х are two."""
+    texts = set(claim.subject["names"]) if claim.kind == "values" else set()
+    texts |= {name for model in claim.models.values() for name in (*model.vocabulary, *model.coordinates, *model.answers)}
+    texts |= {node["name"] for side in (claim.requires, claim.ensures) for node in nodes(side) if "Let" in node["node"]}
+    foreign = sorted({c for text in texts for c in text if not c.isascii()})
+    if foreign:
+        yield f"names have letters beyond ASCII: {', '.join(f'{c} is U+{ord(c):04X}' for c in foreign[:20])}"
 
 
 def fingerprint(data: Any) -> str:
@@ -1395,6 +1486,7 @@ class Report:
 
 
 VERDICTS = ("Proved", "Refuted", "Vacuous", "Unknown")
+METHODS = ("enumeration", "smt", "symbolic", "bounds")
 
 
 def read_verdict(data: Any) -> dict[str, Any]:
@@ -1404,6 +1496,7 @@ def read_verdict(data: Any) -> dict[str, Any]:
         need(data.get(name) is None or (type(data[name]) is int and data[name] >= 0), f"the verdict's {name} is not a count.")
     for name in ("claim", "method", "over"):
         need(isinstance(data.get(name), str), f"the verdict has no {name}.")
+    need(data["method"] in METHODS, f"the verdict's method is not one of {', '.join(METHODS)}.")
     need(data.get("smallest", "globally") in ("globally", "locally"), "the verdict's `smallest` is neither globally nor locally.")
     for name in ("counterexample", "witness"):
         if data.get(name) is not None:
@@ -1418,7 +1511,7 @@ def check(
     report = Report()
     check_sentence(claim, verdict, report)
     for automaton in automata(claim):
-        check_automaton_name(automaton, report)
+        check_automaton_name(automaton, vocabulary_of(claim), report)
     try:
         tally = walk(claim, limit, predicate)
         element = check_example(claim, verdict, report, predicate)
@@ -1444,22 +1537,23 @@ def check_sentence(claim: Claim, verdict: dict[str, Any], report: Report) -> Non
     good = text.startswith(start) and text.endswith(end)
     wrong = f"the verdict's sentence is {text!r}, the content says {end!r}"
     report.must(good, "the verdict's sentence says what the content says", wrong)
-    said_count = re.match(r"all ([\d,]+) ", verdict["over"])
+    said_count = re.match(r"all ([0-9,]+) ", verdict["over"])
     if said_count:
-        right, ranges = int(said_count[1].replace(",", "")) == count(claim), f"the claim ranges over {count(claim):,} elements"
+        right, ranges = said_count[1] == f"{count(claim):,}", f"the claim ranges over {count(claim):,} elements"
         report.must(right, ranges, f"{ranges}, not {said_count[1]}")
 
 
-def check_automaton_name(automaton: Any, report: Report) -> None:
-    """A name that is a regular expression over the alphabet is compared with Python's own, on all short words."""
-    name, symbols = automaton["name"], automaton["alphabet"]
-    if not all(len(a) == 1 for a in symbols) or not name or set(name) - {*symbols, *"()|*+?."}:
-        return report.trusted(f"that the automaton printed above is what its name says, {name!r}")
+def check_automaton_name(automaton: Any, symbols: list[str], report: Report) -> None:
+    """A name that is a regular expression over the vocabulary is compared with Python's own, on all short words."""
+    name = automaton["name"]
     try:
-        expression = re.compile(name)
+        marked = "".join(c if c in "()|*+?." else re.escape(c) for c in name)
+        expression = re.compile(marked, re.DOTALL) if is_expression(name, symbols) else None
     except re.error:
+        expression = None
+    if expression is None:
         return report.trusted(f"that the automaton printed above is what its name says, {name!r}")
-    longest = next(n for n in range(1, 99) if len(symbols) ** (n + 1) > 5_000)
+    longest = next((n for n in range(1, 20) if len(symbols) ** (n + 1) > 5_000), 20)
     for n in range(longest + 1):
         for tokens in product(symbols, repeat=n):
             if accepts(automaton, list(tokens)) != bool(expression.fullmatch("".join(tokens))):
@@ -1655,35 +1749,52 @@ def read(path: Path) -> tuple[Claim, dict[str, Any]]:
 
 
 def beside(name: str) -> Any:
-    """A program that lies beside this one, whatever the path is set to."""
-    spec = importlib.util.spec_from_file_location(f"beside_{name}", Path(__file__).resolve().with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    sys.dont_write_bytecode = True  # the folder stays as it is
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """A program that lies beside this one: what can be read there, and not what may have been compiled of it."""
+    path = Path(__file__).resolve().with_name(f"{name}.py")
+    module = ModuleType(f"beside_{name}")
+    module.__file__ = str(path)
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     return module
 
 
+def check_kinds(folder: Path) -> None:
+    """Nothing in a folder is a pipe or a device, which could be read without end."""
+    for path in folder.iterdir():
+        need(path.is_file() or path.name == "__pycache__", f"{path.name!r} is not a regular file.")
+        need(path.stat().st_size <= 1 << 28, f"{path.name!r} has more than 256 MB.")
+
+
 def main(arguments: list[str]) -> int:
-    limit, paths = 20_000, list(arguments)
+    """The command; what was not foreseen in a file is no reason to believe it."""
     try:
-        if "--limit" in paths:
-            place = paths.index("--limit")
-            given = paths[place + 1] if place + 1 < len(paths) else ""
-            need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
-            limit = int(given)
-            del paths[place : place + 2]
-        paths = paths or [str(Path(__file__).resolve().parent)]
-        need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py [FOLDER] [--limit N]")
-        claim, verdict = read(Path(paths[0]))
-        print("THE CLAIM", *describe(claim), "", f"THE VERDICT: {verdict['answer']}, by {verdict['method']}", sep="\n")
-        report = check(claim, verdict, limit)
-        if Path(paths[0]).is_dir() and Path(__file__).with_name("files.py").exists():
-            beside("files").check_files(Path(paths[0]), claim, verdict, report, SimpleNamespace(**globals()), limit)
+        return checked(arguments)
     except Unreadable as reason:
-        print(f"check.py: {reason}", file=sys.stderr)
-        return 2
-    print(*sorted(report.lines, key=lambda line: line.startswith("on trust")), sep="\n")
+        print(printable(f"check.py: {reason}"), file=sys.stderr)
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError) as error:
+        print(printable(f"check.py: the files cannot be checked: {type(error).__name__}: {error}"), file=sys.stderr)
+    return 2
+
+
+def checked(arguments: list[str]) -> int:
+    limit, paths = 20_000, list(arguments)
+    if "--limit" in paths:
+        place = paths.index("--limit")
+        given = paths[place + 1] if place + 1 < len(paths) else ""
+        need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
+        limit = int(given)
+        del paths[place : place + 2]
+    paths = paths or [str(Path(__file__).resolve().parent)]
+    need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py [FOLDER] [--limit N]")
+    folder = Path(paths[0])
+    if folder.is_dir():
+        check_kinds(folder)
+    claim, verdict = read(folder)
+    print("THE CLAIM", *map(printable, describe(claim)), "", sep="\n")
+    print(f"THE VERDICT: {verdict['answer']}, by {verdict['method']}")
+    report = check(claim, verdict, limit)
+    if folder.is_dir() and Path(__file__).with_name("files.py").exists():
+        beside("files").check_files(folder, claim, verdict, report, SimpleNamespace(**globals()), limit)
+    print(*map(printable, sorted(report.lines, key=lambda line: line.startswith("on trust"))), sep="\n")
     print("", "CONTRADICTED" if report.wrong else "nothing contradicts the verdict", sep="\n")
     return 1 if report.wrong else 0
 

@@ -13,13 +13,12 @@ What cannot be tried on all values is tried on some, and the report says so.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import random
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 MOST = 20_000  # combinations of values on which a function is tried
@@ -28,12 +27,11 @@ MOST_LETS = 8  # that are written out
 
 
 def beside(name: str) -> Any:
-    """A program of this folder, whatever the path is set to."""
-    spec = importlib.util.spec_from_file_location(f"beside_{name}", Path(__file__).resolve().parent / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    """A program of this folder: what can be read there, and not what may have been compiled of it."""
+    path = Path(__file__).resolve().parent / f"{name}.py"
+    module = ModuleType(f"beside_{name}")
+    module.__file__ = str(path)
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     return module
 
 
@@ -56,7 +54,7 @@ def check_files(folder: Path, claim: Any, verdict: dict[str, Any], report: Any, 
     expected = check_heading(text, script, claim, verdict, report, check)
     try:
         Question(text, script, claim, verdict, report, check, blast, limit).compare()
-    except (blast.Refused, ValueError, IndexError, KeyError) as reason:
+    except (blast.Refused, ValueError, TypeError, IndexError, KeyError, RecursionError) as reason:
         report.must(False, "", f"question.smt2 is not about the claim: {type(reason).__name__}: {reason}")
     check_proof(folder, text, expected, report, blast)
 
@@ -134,7 +132,7 @@ def subject_said(claim: Any, check: Any) -> str:
         return f"inputs of length {start}{s['max_length']} of {names} in {format}{steps}"
     last = len(next(iter(claim.models.values())).heads) if s["last"] is None else s["last"]
     where = f"layers {s['first']} to {last - 1}" if s["first"] < last else "the output"
-    held = [f"{name}@{position} = {number}".replace("-", "−") for name, position, number in s["fixed"]]
+    held = [f"{name}@{position} = {number.replace('-', '−')}" for name, position, number in s["fixed"]]
     held += [f"{name} from the position embedding" for name in s["from_positions"]]
     many = f" at {s['positions']} positions" if s["positions"] > 1 else ""
     stands = f" with {', '.join(held)}" if held else ""
@@ -532,6 +530,9 @@ def check_proof(folder: Path, text: str, expected: str, report: Any, blast: Any)
         return
     if not (folder / "question.drat").exists():
         report.trusted("the solvers that are asked about question.smt2: there is no proof of the clauses here")
+        return
+    if expected != "unsat":
+        report.must(False, "", "question.drat says that there is no solution, and the verdict that there is one")
         return
     drat = beside("drat")
     try:
