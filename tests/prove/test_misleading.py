@@ -1,5 +1,7 @@
 """Certificates that are right, and would be read as saying something else: every one is told apart, or refused."""
 
+import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from tests.prove.examples import doubled
 
 from glyptic import Fixed
 from glyptic.carve.examples import by_name
+from glyptic.cli import main
 from glyptic.errors import FileError
 from glyptic.prove import (
     Claim,
@@ -78,3 +81,41 @@ def test_a_coordinate_whose_name_looks_like_several_is_refused(file: Path, name:
 def test_what_enters_a_block_as_0_is_told(file: Path) -> None:
     certified(file, Claim(block(doubled(Fixed(2)), free=["x"]), after("y") >= 0), method="enumerate")
     assert "0 enters at y@0" in str(recheck(file))
+
+
+def test_a_device_is_not_replaced_by_a_certificate(tmp_path: Path) -> None:
+    """A file is replaced when it is whole; so was /dev/full."""
+    x, = variables("x")
+    claim = Claim(Values("x", Fixed(1)), x == x)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError, match="it is not a regular file"):
+        certified(tmp_path / "pipe", claim)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_what_is_no_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileError) as told:
+        recheck(tmp_path / "pipe")
+    assert str(told.value).count(".") == 1 and str(told.value).endswith("is not a certificate: it is not a regular file.")
+
+
+UNASKABLE = [
+    ["prove", "parity:3", "--decisive", "--max-length", "9" * 20],
+    ["prove", "parity:3", "--decisive", "--steps", "9" * 5000],
+    ["prove", "parity:3", "--decisive", "--formats", "fixed:1..99999999"],
+    ["prove", "parity:3", "--decisive", "--formats", f"fixed:1..{'9' * 5000}"],
+    ["prove", "parity:3", "--decisive", "--formats", "ieee:1..999,1..999"],
+    ["prove", "parity:3", "--decisive", "--certificate", "/dev/null"],
+    ["prove", "parity:3", "--decisive", "--certificate", "x" * 300],
+    ["prove", "parity:3", "--language", "(" * 3000 + ")" * 3000],
+    ["prove", "parity:3", "--language", "0" * 5000],
+    ["prove", "parity:3", "--language", "(0|1)*1" + "(0|1)" * 40],
+]
+
+
+@pytest.mark.parametrize("words", UNASKABLE, ids=lambda words: " ".join(words)[-40:])
+def test_questions_that_ran_for_ever_or_crashed_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("glyptic prove: ") and told.count("\n") == 1 and len(told) < 600
