@@ -157,6 +157,15 @@ def test_a_journal_is_not_taken_up_after_a_function_that_the_predicate_calls_was
     assert script(tmp_path).startswith("Proved")
 
 
+def test_no_journal_is_kept_of_a_predicate_that_imports_as_it_runs(tmp_path):
+    """What it imports was not looked at: after an edit the run went on, and said Proved."""
+    line = "from helpers import threshold\n"
+    late = SCRIPT.replace(line, "").replace("    return len", f"    {line}    return len")
+    (tmp_path / "script.py").write_text(late)
+    (tmp_path / "helpers.py").write_text(HELPERS.format(limit=9))
+    assert "it imports helpers when it is called" in script(tmp_path, "1e-6")
+
+
 SEEN: dict[str, bool] = {}
 
 

@@ -3,13 +3,16 @@
 import functools
 import importlib
 import linecache
+import math
 import os
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from pathlib import Path
+from time import time as now
 
 import numpy as np
 import pytest
@@ -60,7 +63,63 @@ def with_dict(text):
 
 
 def with_module(text):
-    return importlib.import_module("os") is os and np.bool_(True)
+    return math.gcd(len(text), 2) == 1 and np.bool_(True)
+
+
+class Limit(Enum):
+    MOST = 3
+
+    def above(self, text):
+        return len(text) > self.value
+
+
+MOST = Limit.MOST
+
+
+def with_member(text):
+    return MOST.above(text)
+
+
+def importing_module(text):
+    return importlib.import_module("os") is os
+
+
+def with_environment(text):
+    return text in os.environ
+
+
+def with_path(text):
+    return text in Path("words.txt").read_text()
+
+
+def with_file(text):
+    with open("words.txt") as words:
+        return text in words.read()
+
+
+def importing(text):
+    from tests.prove import examples
+
+    return examples is not None
+
+
+def by_name(text):
+    return globals()["many"](text)
+
+
+def evaluating(text):
+    return (lambda: eval("LIMIT"))() < len(text)
+
+
+def with_clock(text):
+    return now() > len(text)
+
+
+def with_attribute(text):
+    return len(text) > with_attribute.most
+
+
+with_attribute.most = 3
 
 
 @pytest.mark.parametrize(
@@ -77,6 +136,7 @@ def with_module(text):
         str.isdigit,
         "0101".startswith,
         with_module,
+        with_member,
         lambda text: "1" in text,
     ],
     ids=lambda predicate: f"{type(predicate).__name__} {getattr(predicate, '__qualname__', '')}",
@@ -94,6 +154,15 @@ def test_what_is_known_whole(predicate):
         (Counting().__call__, "a Counting, of which not all is known"),
         (eval("lambda text: True"), "the source of <lambda> is not there"),
         (functools.partial(lambda words, text: text in words, ["0"]), "a list, which may change"),
+        (importing_module, "it uses importlib, which may read what is outside of it"),
+        (with_environment, "it uses os, which may read"),
+        (with_path, "it uses Path, which may read"),
+        (with_file, "it calls open, which may read"),
+        (importing, "it imports tests.prove when it is called"),
+        (by_name, "it calls globals, which may read"),
+        (evaluating, "it calls eval, which may read"),
+        (with_clock, "it uses now, which may read"),
+        (with_attribute, "the function with_attribute has an attribute most, which may change"),
     ],
 )
 def test_what_cannot_be_known_is_a_doubt(predicate, doubt):
@@ -107,6 +176,10 @@ def test_what_it_was_made_with_is_part_of_it():
     made = [longer(3), longer(4), longer(3, strictly=False), Longer(3), Longer(4), lambda text: True, lambda text: False]
     assert len({pinned(each).digest for each in made}) == len(made)
     assert pinned(longer(3)).digest == pinned(longer(3)).digest
+    members = [Enum("Limit", {"MOST": most}).MOST for most in (3, 4)]
+    assert len({pinned(functools.partial(max, member)).digest for member in members}) == 2
+    kinds = [type("Kind", (type,), {"most": most})("Made", (), {}) for most in (3, 4)]
+    assert len({pinned(functools.partial(isinstance, kind)).digest for kind in kinds}) == 2
     two = (lambda text: text > "0", lambda text: text > "1")  # in one line
     assert pinned(two[0]).digest != pinned(two[1]).digest
     assert '"1"' in pinned(two[1]).text

@@ -38,7 +38,12 @@ def check_written(flag: str, path: Path | None) -> None:
     """A place where a file can be written: in a folder that exists, and not a folder itself."""
     if path is None:
         return
-    if path.is_dir():
-        raise InputError(f"{flag} {path} is a folder; name a file.")
-    if not path.parent.is_dir():
-        raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first.")
+    try:
+        if path.is_dir():
+            raise InputError(f"{flag} {path} is a folder; name a file.")
+        if path.exists() and not path.is_file():  # a file is replaced when it is whole, and so would a device be
+            raise InputError(f"{flag} {path} is a device or a pipe; name a file.")
+        if not path.parent.is_dir():
+            raise InputError(f"{flag} {path}: there is no folder {path.parent}; make it first.")
+    except OSError as error:
+        raise InputError(f"{flag} {str(path)[:80]!r} cannot be written: {error.strerror or error}.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -266,6 +267,6 @@ def parse_steps(text: str) -> int | Callable[[int], int]:
     """
     if text == "n":
         return lambda n: n
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"steps {text!r}: write a number from 1 up, or n for as many as the input has tokens.")
+    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
+        raise InputError(f"steps {text[:80]!r}: write a number from 1 up, or n for as many as the input has tokens.")
     return int(text)

@@ -66,6 +66,8 @@ def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdic
     except GlypticError as error:
         raise FileError(f"no certificate can be written of this: {error}") from None
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in whole.items())
+    if Path(path).exists() and not Path(path).is_file():  # what is there would be replaced
+        raise FileError(f"cannot write the certificate {quoted_path(path)}: it is not a regular file.")
     try:
         write_whole(Path(path), f"{{\n{lines}\n}}\n".encode())
     except OSError as error:

@@ -83,16 +83,24 @@ class Automaton:
 
 # Regular expressions, by Brzozowski's derivatives ---------------------------------------------------------------------
 
+_LONGEST, _DEEPEST = 400, 20  # of an expression: it is read, and derived, by recursion
+_MOST_STATES = 1 << 14
 _NEVER, _EMPTY = ("never",), ("empty",)
 _Regex = tuple
 
 
 def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> Automaton:
     """The minimal automaton of a regular expression: symbols, `.`, `|`, `*`, `+`, `?` and parentheses."""
+    nested = max(accumulate((character == "(") - (character == ")") for character in expression), default=0)
+    if nested > _DEEPEST or len(expression) > _LONGEST:
+        what = f"{nested} parentheses in each other" if nested > _DEEPEST else f"{len(expression):,} characters"
+        raise InputError(f"{expression[:40]!r}…: an expression with {what}; {_DEEPEST} and {_LONGEST:,} can be read.")
     parsed = _Parser(expression, tuple(alphabet)).whole()
     states: dict[_Regex, int] = {parsed: 0}
     moves: list[tuple[int, ...]] = []
     for state in (queue := [parsed]):
+        if len(states) > _MOST_STATES:
+            raise InputError(f"{expression!r} has more than {_MOST_STATES:,} states; automata of so many are not made.")
         row = []
         for symbol in alphabet:
             after = _derivative(state, symbol)
@@ -228,7 +236,7 @@ def tomita(number: int) -> Automaton:
 
 # Names that say what the language is ------------------------------------------------------------------------------------
 
-_LONGEST_NAME, _DEEPEST, _MOST_PAIRS = 200, 20, 500  # beyond, an expression is not compared: it may have very many states
+_LONGEST_NAME, _MOST_PAIRS = 200, 500  # beyond, an expression is not compared: it may have very many states
 
 
 def named_truly(automaton: Automaton) -> bool | None:

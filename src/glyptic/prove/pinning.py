@@ -34,6 +34,13 @@ from glyptic import __version__
 
 _PLAIN = (str, bytes, int, float, complex, Fraction, type(None), type(...), range)
 _MAY_CHANGE = (list, set, dict, bytearray)
+# What reads files, the clock, the environment, or names made up as it runs: by the next run it may read something else.
+_READS_MORE = {"open", "input", "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "id", "hash", "dir"}
+_OUTSIDE = {
+    *("os", "posix", "nt", "io", "_io", "sys", "pathlib", "glob", "shutil", "tempfile", "fileinput", "linecache"),
+    *("time", "datetime", "random", "secrets", "uuid", "platform", "locale", "getpass", "inspect", "importlib", "ctypes"),
+    *("subprocess", "multiprocessing", "threading", "socket", "urllib", "http", "sqlite3", "shelve", "dbm", "gc", "atexit"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,8 +72,10 @@ class _Describing:
 
     def value(self, value: Any, name: str) -> str:
         """A value that the predicate can reach under a name."""
-        if isinstance(value, bool | Enum):
-            return f"{type(value).__name__} {value}"
+        if isinstance(value, bool):
+            return f"bool {value}"
+        if isinstance(value, Enum):
+            return self._member(value, name)
         if type(value) in _PLAIN:
             return f"{type(value).__name__} {value!r}"
         if type(value) in (tuple, frozenset, *_MAY_CHANGE):
@@ -94,11 +103,22 @@ class _Describing:
         ordered = described if isinstance(value, tuple | list | bytearray) else sorted(described)
         return f"{type(value).__name__} [{', '.join(ordered)}]"
 
+    def _member(self, value: Enum, name: str) -> str:
+        """A member of an enumeration: what it stands for, and the methods that it has."""
+        methods = [_unwrapped(item) for _, item in sorted(vars(type(value)).items()) if isinstance(item, FunctionType | property)]
+        own = tuple(item for item in methods if _origin(str(getattr(item, "__module__", ""))) is None)
+        return f"member {value.name} {self.value(value.value, name)} of {type(value).__qualname__} {self.value(own, name)}"
+
     def _module(self, module: ModuleType, name: str) -> str:
         known = _origin(module.__name__)
         if known is None:
             self.doubts.append(f"it uses the module {name}: import the functions that it calls by their names")
+        self._outside(module.__name__, name)
         return f"module {module.__name__} {known}"
+
+    def _outside(self, module: str, name: str, part: str = "eval") -> None:
+        if module.partition(".")[0] in _OUTSIDE or (module == "builtins" and part in _READS_MORE):
+            self.doubts.append(f"it uses {name}, which may read what is outside of it, and changes")
 
     def _defined(self, value: Any, name: str) -> str:
         """Functions and classes, and what is made of them."""
@@ -106,6 +126,7 @@ class _Describing:
         qualified = getattr(value, "__qualname__", "<no name>")
         known = _origin(module)
         if known is not None and callable(value) and "<" not in qualified:  # <locals> and <lambda>: made with values
+            self._outside(module, name, qualified)
             return f"{module}.{qualified} {known}"
         if id(value) in self.met:
             return f"again {self.met[id(value)]}"
@@ -132,12 +153,22 @@ class _Describing:
             made_with.append(f"{variable}: {self.value(cell.cell_contents, variable) if _filled(cell) else 'empty'}")
         for variable in sorted(_globals_of(function.__code__) & function.__globals__.keys()):
             made_with.append(f"{variable}: {self.value(function.__globals__[variable], variable)}")
+        for builtin in sorted((_globals_of(function.__code__) & _READS_MORE) - function.__globals__.keys()):
+            self.doubts.append(f"it calls {builtin}, which may read what is outside of it, and changes")
+        for module in sorted(_imports_of(function.__code__)):
+            known = _origin(module)
+            if known is None:
+                self.doubts.append(f"it imports {module} when it is called: import what it needs before, by name")
+            self._outside(module, module)
+            made_with.append(f"imports {module} {known}")
+        for attribute in sorted(function.__dict__.keys() - {"__wrapped__"}):
+            self.doubts.append(f"the function {name} has an attribute {attribute}, which may change")
         return f"function {source!r} [{', '.join(made_with)}]"
 
     def _class(self, kind: type, name: str) -> str:
         held = {key: item for key, item in vars(kind).items() if key not in _OF_EVERY_CLASS and not _generated(kind, item)}
         described = [f"{key}: {self.value(_unwrapped(item), f'{name}.{key}')}" for key, item in sorted(held.items())]
-        bases = [self.value(base, base.__name__) for base in kind.__bases__]
+        bases = [self.value(base, base.__name__) for base in (type(kind), *kind.__bases__)]
         return f"class {kind.__qualname__} [{', '.join(bases)}] [{', '.join(described)}]"
 
 
@@ -170,6 +201,13 @@ def _globals_of(code: CodeType) -> set[str]:
     """The global names that a function reads, functions inside it included."""
     names = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     inner = [_globals_of(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return names.union(*inner)
+
+
+def _imports_of(code: CodeType) -> set[str]:
+    """The modules that a function imports as it runs, functions inside it included; relative ones as a point."""
+    names = {each.argval or "." for each in dis.get_instructions(code) if each.opname == "IMPORT_NAME"}
+    inner = [_imports_of(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return names.union(*inner)
 
 

@@ -58,7 +58,8 @@ def difference(one: Transformer, other: Transformer) -> str | None:
     for part in ("format", "vocabulary", "coordinates", "answers", "options", "heads"):
         if a[part] != b[part]:
             return part
-    return next((name for name, array in a["arrays"].items() if array != b["arrays"].get(name)), None)
+    both = dict.fromkeys((*a["arrays"], *b["arrays"]))  # an array that only one of them has is a difference too
+    return next((name for name in both if a["arrays"].get(name) != b["arrays"].get(name)), None)
 
 
 # Reading ----------------------------------------------------------------------------------------------------------------

@@ -191,6 +191,8 @@ def _read_text(path: Path, what: str, shown: str) -> str:
             if not stat.S_ISREG(status.st_mode):
                 raise FileError(f"{shown} is not {what}: it is not a regular file.")
             data = file.read(MOST_BYTES + 1) if status.st_size <= MOST_BYTES else b""
+    except FileError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         raise FileError(f"cannot read {what} {shown}: {getattr(error, 'strerror', None) or error}.") from None
     if status.st_size > MOST_BYTES or len(data) > MOST_BYTES:

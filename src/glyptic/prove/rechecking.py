@@ -23,7 +23,7 @@ from glyptic.prove.answers import Counterexample, Proved, Unknown, Verdict
 from glyptic.prove.assumptions import of_meaning
 from glyptic.prove.certificates import METHODS, example_in, load_certificate, size_of_claim
 from glyptic.prove.checking import check
-from glyptic.prove.claims import Claim, Inputs, Values
+from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import free_names
 from glyptic.prove.existence import searched
 from glyptic.prove.languages import Automaton, named_truly
@@ -118,37 +118,66 @@ def _without_names(claim: Claim, models: Sequence[Transformer] | None) -> tuple[
             same = " (those of the model given)" if models is not None else ""
             notes.append(f"{key or 'T'}: weights, names and options of sha256 {fingerprint(transformer)}{same}{called}")
         subject = replace(subject, transformers={key: t.replace(name="") for key, t in subject.transformers.items()})
+    vocabulary = subject.vocabulary if isinstance(subject, Inputs) else ()
     for node in (*claim.requires.parts(), *claim.ensures.parts()):
-        if isinstance(node, e.Accepted) and _name_of(node.automaton) != node.automaton.name:
-            states = f"{len(node.automaton.moves)} states"
-            notes.append(f"{_name_of(node.automaton)}: {states}; the file calls it {quoted(node.automaton.name)}")
-    notes += _foreign_letters(claim)
-    requires, ensures = (_mapped(side, _renamed) for side in (claim.requires, claim.ensures))
+        if isinstance(node, e.Accepted):
+            notes.append(_about(node.automaton, vocabulary))
+    notes += [*_zeros(claim), *_foreign_letters(claim)]
+    requires, ensures = (_mapped(side, lambda node: _renamed(node, vocabulary)) for side in (claim.requires, claim.ensures))
     bare = replace(claim, subject=subject, requires=requires, ensures=ensures, name="")
     return bare, tuple(dict.fromkeys(notes))
 
 
-def _renamed(node: Any) -> Any:
+def _renamed(node: Any, vocabulary: Sequence[str]) -> Any:
     if isinstance(node, e.Accepted):
-        return e.Accepted(replace(node.automaton, name=_name_of(node.automaton)))
+        return e.Accepted(replace(node.automaton, name=_name_of(node.automaton, vocabulary)))
     if isinstance(node, e.Holds):  # by its own name, for it was given anew
         return e.Holds(node.predicate, str(getattr(node.predicate, "__qualname__", type(node.predicate).__qualname__)))
     return node
 
 
-def _name_of(automaton: Automaton) -> str:
-    """Its own name if that says its language, which was compared; else a digest."""
-    if named_truly(automaton):
-        return automaton.name if re.fullmatch(r"[\w()|*+?. ]+", automaton.name, re.ASCII) else quoted(automaton.name)
+def _name_of(automaton: Automaton, vocabulary: Sequence[str]) -> str:
+    """Its own name if that says its language, which was compared; else a digest.
+
+    An expression with symbols that no input has is a word, such as "palindrome", though it is an expression of something.
+    """
+    name = automaton.name
+    says = re.fullmatch(r"(not )*Tomita [1-7]", name) or set(name.replace("not ", "")) <= {*vocabulary, *"()|*+?."}
+    if says and named_truly(automaton):
+        return name if re.fullmatch(r"[\w()|*+?. ]+", name, re.ASCII) else quoted(name)
     content = {**node_to_json(automaton), "name": ""}
     return f"automaton_{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
 
 
+def _about(automaton: Automaton, vocabulary: Sequence[str]) -> str:
+    """What the name of a language in the claim stands for."""
+    name = _name_of(automaton, vocabulary)
+    if name not in (automaton.name, quoted(automaton.name)):
+        return f"{name}: {len(automaton.moves)} states; the file calls it {quoted(automaton.name)}"
+    kind = "a language of Tomita" if "Tomita" in name else "a regular expression"
+    return f"{name}: {kind}, compared with the automaton of {len(automaton.moves)} states"
+
+
+def _zeros(claim: Claim) -> Iterator[str]:
+    """What enters a block unsaid: the places that are neither free nor set hold 0."""
+    subject = claim.subject
+    if isinstance(subject, Block):
+        held = {*subject.free, *subject.fixed, *((c, i) for c in subject.from_positions for i in range(subject.positions))}
+        names = dict.fromkeys(c for t in subject.transformers.values() for c in t.coordinates)
+        zero = [f"{c}@{i}" for c in names for i in range(subject.positions) if (c, i) not in held]
+        if zero:
+            yield f"0 enters at {', '.join(zero[:20])}{f' and {len(zero) - 20} more' if len(zero) > 20 else ''}"
+
+
 def _foreign_letters(claim: Claim) -> Iterator[str]:
-    """Letters that may look like others: x and х are two."""
-    texts = {value for node in (*claim.requires.parts(), *claim.ensures.parts()) for value in _strings(node)}
+    """Letters, digits and signs that may look like others: x and х are two, 0 and 〇 too."""
+    nodes = (*claim.requires.parts(), *claim.ensures.parts())
+    texts = {value for node in nodes if not isinstance(node, e.Comparison) for value in _strings(node)}
+    texts |= {node.automaton.name for node in nodes if isinstance(node, e.Accepted)}
     texts |= set(free_names(claim)) if not isinstance(claim.subject, Inputs) else set(claim.subject.vocabulary)
-    foreign = sorted({c for text in texts for c in text if not c.isascii() and c.isalpha()})
+    if not isinstance(claim.subject, Values):
+        texts |= {name for t in claim.subject.transformers.values() for name in (*t.coordinates, *t.answers)}
+    foreign = sorted({c for text in texts for c in text if not c.isascii()})
     if foreign:
         yield f"names in it have letters beyond ASCII: {', '.join(f'{c} is U+{ord(c):04X}' for c in foreign[:20])}"
 

@@ -160,6 +160,10 @@ def inputs(
 ) -> Inputs:
     """All inputs of one transformer, or of two, called a and b; steps may depend on the length."""
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
+    for each in named.values():
+        if max_length > each.max_length:  # before a table is made that is as long
+            has = f"{each.name or 'the transformer'} has {each.max_length} positions"
+            raise ClaimError(f"{has}; inputs of length {max_length} need {max_length}.")
     table = tuple(steps(n) if callable(steps) else steps for n in range(1, max_length + 1))
     return Inputs(named, max_length, min_length, table)
 

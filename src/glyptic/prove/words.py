@@ -4,8 +4,8 @@
 "say \\"x\\"\\n" "x\\u202e\\u001b[2J"
 >>> [is_variable(name) for name in ("x", "h_1", "B", "x = 0", "")]
 [True, True, False, False, False]
->>> [is_coordinate(name) for name in ("a's turn", "f0→1", "x@0 = 0 ∨ before.x", "x\\n")]
-[True, True, False, False]
+>>> [is_coordinate(name) for name in ("a's turn", "f0→1", "x@0 = 0 ∨ before.x", "x or before.y", "x\\n")]
+[True, True, False, False, False]
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ _MOST = 64
 # What stands for something else where claims are printed, though it looks like a name.
 _TAKEN = frozenset(
     ("B", "least", "true", "false", "answer", "input", "relu", "exp", "root", "abs", "max", "min", "let", "if", "else")
+)
+# Words between which a name would end: "before.x or before.y@0" is one coordinate, and looks like two.
+_JOINING = frozenset(
+    ("and", "or", "not", "if", "then", "else", "iff", "implies", "is", "in", "of", "at", "from", "with", "for", "all", "some")
 )
 
 
@@ -47,9 +51,10 @@ def is_variable(name: str) -> bool:
 
 
 def is_coordinate(name: str) -> bool:
-    """Words without any sign that claims are built of; in a claim it stands between a point and an @."""
-    signs = re.search(r'[@=≠<≤>≥∧∨¬⇒⇔\[\]{},:;|·−"\\]|\s\s', name)
-    return 0 < len(name) <= _MOST and signs is None and name == name.strip() and _visible(name)
+    """Words without any sign or word that claims are built of; in a claim it stands between a point and an @."""
+    signs = re.search(r'[@=≠<≤>≥∧∨¬⇒⇔\[\]{}(),:;|·−+*/"\\]|\s\s', name)
+    joins = " " in name and not _JOINING.isdisjoint(name.lower().split())
+    return 0 < len(name) <= _MOST and signs is None and not joins and name == name.strip() and _visible(name)
 
 
 def is_token(name: str) -> bool:

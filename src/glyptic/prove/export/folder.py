@@ -23,7 +23,7 @@ from glyptic.prove.export.readme import readme
 from glyptic.prove.export.standalone import blast
 from glyptic.prove.expressions import Junction
 from glyptic.prove.minimise import example_of_codes, satisfies
-from glyptic.prove.portable import claim_to_json
+from glyptic.prove.portable import claim_from_json, claim_to_json, predicates_of
 from glyptic.prove.smt.smallest import codes_of
 from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
 from glyptic.prove.smt.terms import Inexpressible
@@ -100,6 +100,11 @@ def _refuse(claim: Claim, verdict: Verdict) -> None:
         raise InputError("the claim was left open, so there is no verdict to export.")
     if verdict.claim != str(claim):
         raise InputError(f"the verdict is about another claim, {verdict.claim!r}: export each with its own.")
+    try:
+        predicates = {node.name: node.predicate for node in predicates_of(claim)}
+        claim_from_json(json.loads(json.dumps(claim_to_json(claim))), predicates)
+    except GlypticError as error:
+        raise FileError(f"what the checker would refuse is not exported: {error}") from None
 
 
 def _json(content: Any) -> str:

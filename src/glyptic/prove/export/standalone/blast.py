@@ -16,8 +16,12 @@ anyone can make it again. `run` computes the assertions for many values at once,
 
 from __future__ import annotations
 
-import re
 import sys
+
+if __name__ == "__main__" and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]  # this folder: a file in it that is called re.py is not what is meant by re
+
+import re
 from typing import Any
 
 TRUE, FALSE = 1, -1
@@ -194,6 +198,19 @@ class Circuit:
 # 3. The operations of the file --------------------------------------------------------------------------------------------
 
 
+_OPERATIONS = {
+    *("and", "or", "not", "=>", "=", "ite", "let", "bvneg", "bvnot", "bvult", "bvslt", "bvsle", "bvadd", "bvsub", "bvmul"),
+    *("bvudiv", "bvurem", "bvor", "bvand", "bvxor", "bvshl", "bvlshr", "bvashr"),
+}
+
+
+def size(word: Any) -> int:
+    """A number of bits, as the text has it."""
+    if not isinstance(word, str) or not re.fullmatch(r"[0-9]{1,4}", word):
+        raise Refused(f"{str(word)[:80]!r} is not a number of bits.")
+    return int(word)
+
+
 class Reader:
     """A script as a circuit: every definition in turn, then the assertions. A truth value is a literal, a vector a list."""
 
@@ -206,17 +223,22 @@ class Reader:
         self.status: str | None = None  # the expected answer
         self._calls: dict[tuple[Any, ...], Value] = {}
         self._quotients: dict[tuple[Any, ...], tuple[Vector, Vector]] = {}
-        for command in read(text):
+        commands = read(text)
+        if ["check-sat"] in commands[:-1]:
+            raise Refused("the question is asked once, at the end: what comes after (check-sat) is no part of it.")
+        for command in commands:
             self._obey(command)
 
     def _obey(self, command: Any) -> None:
         match command:
-            case ["set-logic", "QF_BV"] | ["check-sat"] | ["exit"]:
+            case ["set-logic", "QF_BV"] | ["check-sat"]:
                 pass
             case ["set-info", ":status", status]:
                 self.status = status
             case ["set-info", _, _]:
                 pass
+            case ["declare-const" | "define-fun", str(name), *_] if name in _OPERATIONS or not re.fullmatch(r"[\w.?!]+", name):
+                raise Refused(f"{name[:80]!r} is not a name that can be given here.")
             case ["declare-const", str(name), sort] if name not in self.values:
                 width = self._width(sort)
                 bits = [self.circuit.new() for _ in range(width or 1)]
@@ -237,8 +259,8 @@ class Reader:
         match sort:
             case "Bool":
                 return 0
-            case ["_", "BitVec", width] if width.isdecimal() and 0 < int(width) < 10_000:
-                return int(width)
+            case ["_", "BitVec", width] if size(width) > 0:
+                return size(width)
         raise Refused(f"{sort} is not a sort that is read here.")
 
     def _of_sort(self, value: Value, sort: Any, name: str) -> Value:
@@ -278,7 +300,7 @@ class Reader:
                     raise Refused(f"{name} is not defined.")
                 return found
             case ["_", str(number), width] if number.startswith("bv"):
-                return [TRUE if int(number[2:]) >> k & 1 else FALSE for k in range(_size(width))]
+                return [TRUE if int(number[2:]) >> k & 1 else FALSE for k in range(size(width))]
             case [operation, *arguments]:
                 values = [self._value(argument, local) for argument in arguments]
                 if str(operation) in self.functions:
@@ -332,12 +354,12 @@ class Reader:
 
     def _of_vectors(self, operation: Any, values: list[Vector]) -> Value:
         match operation, values:
-            case ["_", "extract", high, low], [a] if 0 <= int(low) <= int(high) < len(a):
-                return a[int(low) : int(high) + 1]
+            case ["_", "extract", high, low], [a] if size(low) <= size(high) < len(a):
+                return a[size(low) : size(high) + 1]
             case ["_", "zero_extend", count], [a]:
-                return a + [FALSE] * _size(count)
+                return a + [FALSE] * size(count)
             case ["_", "sign_extend", count], [a]:
-                return a + [a[-1]] * _size(count)
+                return a + [a[-1]] * size(count)
             case "bvneg", [a]:
                 return self.circuit.subtract([FALSE] * len(a), a)
             case "bvnot", [a]:
@@ -382,13 +404,6 @@ class Reader:
             case "bvashr":
                 return gates.shift(a, b, False, a[-1])
         raise Refused(f"the operation {operation} is not read here.")
-
-
-def _size(word: str) -> int:
-    """A number of bits; one that no question needs is refused before memory is taken for it."""
-    if not (isinstance(word, str) and word.isdecimal() and int(word) < 10_000):
-        raise Refused(f"{word} is not a number of bits that is read here.")
-    return int(word)
 
 
 # 4. Clauses -----------------------------------------------------------------------------------------------------------------
@@ -503,14 +518,14 @@ def main(arguments: list[str]) -> int:
     try:
         with open(arguments[0], encoding="utf-8") as file:
             made = dimacs(file.read())
+        if len(arguments) == 1:
+            print(made, end="")
+            return 0
+        with open(arguments[1], encoding="utf-8") as file:
+            same = file.read() == made
     except (Refused, OSError, *MEANINGLESS) as error:
         print(f"{arguments[0]}: {error}", file=sys.stderr)
         return 2
-    if len(arguments) == 1:
-        print(made, end="")
-        return 0
-    with open(arguments[1], encoding="utf-8") as file:
-        same = file.read() == made
     print(f"{arguments[1]} {'is exactly' if same else 'is NOT'} what {arguments[0]} bit-blasts to")
     return 0 if same else 1
 

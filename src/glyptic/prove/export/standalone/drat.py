@@ -19,13 +19,35 @@ at. Every line of the proof is checked, from the first to the empty clause.
 from __future__ import annotations
 
 import sys
+
+if __name__ == "__main__" and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]  # this folder: a file in it that is called re.py is not what is meant by re
+
+import re
 from collections.abc import Iterator
 
 Clause = list[int]
+MOST_VARIABLES = 1 << 22  # each takes some hundred bytes here
 
 
 class Refused(Exception):
     """The proof, or the list of clauses, is not right; the text says where."""
+
+
+def literals(words: list[str], place: str) -> Clause:
+    """Whole numbers as DIMACS has them: ASCII digits without +, _ or leading zeros, and within bounds."""
+    for word in words:
+        if not re.fullmatch(r"0|-?[1-9][0-9]{0,8}", word) or abs(int(word)) > MOST_VARIABLES:
+            raise Refused(f"{place} has {word[:20]!r}, which is no literal.")
+    return list(map(int, words))
+
+
+def lines_of(text: str, what: str) -> list[str]:
+    """Lines end with a line feed and nothing else, or a comment could hold clauses that other readers do not see."""
+    odd = re.search(r"[^ -~\t\n]", text)
+    if odd:
+        raise Refused(f"{what} has {odd.group()!r} at character {odd.start()}; it must be plain ASCII text.")
+    return text.split("\n")
 
 
 def read_cnf(text: str) -> tuple[list[Clause], int]:
@@ -36,14 +58,14 @@ def read_cnf(text: str) -> tuple[list[Clause], int]:
     """
     header: tuple[int, int] | None = None
     numbers: list[int] = []
-    for line in text.splitlines():
+    for line in lines_of(text, "the list of clauses"):
         if line.startswith("p"):
-            words = line.split()
-            if header is not None or len(words) != 4 or words[:2] != ["p", "cnf"]:
-                raise Refused(f"the header {line!r} is not one of a list of clauses.")
-            header = int(words[2]), int(words[3])
+            found = re.fullmatch(r"p cnf ([0-9]{1,9}) ([0-9]{1,9})", line)
+            if header is not None or numbers or not found or int(found[1]) > MOST_VARIABLES:
+                raise Refused(f"the header {line[:80]!r} is not one of a list of clauses.")
+            header = int(found[1]), int(found[2])
         elif not line.startswith("c"):
-            numbers += map(int, line.split())
+            numbers += literals(line.split(), "the list of clauses")
     if header is None:
         raise Refused("the list of clauses has no header.")
     clauses, current = list[Clause](), list[int]()
@@ -66,15 +88,12 @@ def read_proof(text: str) -> Iterator[tuple[bool, Clause]]:
     >>> list(read_proof("1 0\\nd 1 2 0\\n0\\n"))
     [(False, [1]), (True, [1, 2]), (False, [])]
     """
-    for place, line in enumerate(text.splitlines(), 1):
+    for place, line in enumerate(lines_of(text, "the proof"), 1):
         words = line.split()
         if not words or words[0] == "c":
             continue
         deleted = words[0] == "d"
-        try:
-            *clause, end = map(int, words[deleted:])
-        except ValueError:
-            raise Refused(f"line {place} of the proof is not a clause.") from None
+        *clause, end = [*literals(words[deleted:], f"line {place} of the proof")] or [1]
         if end != 0 or 0 in clause:
             raise Refused(f"line {place} of the proof does not end with its only 0.")
         yield deleted, clause

@@ -9,6 +9,7 @@ What a claim means:
 
 What is read, and refused:
  reading        JSON, field by field
+ names          what can be taken for more than a name
  models         a transformer
  subjects       what a claim is about
  claims         a claim, and the nodes that it is made of

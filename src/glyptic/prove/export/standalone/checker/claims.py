@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .models import has_entry, read_model
+from .names import is_variable, need_names
 from .numbers import Format, constant, format_named
 from .reading import fields_of, is_list, need
 from .subjects import SUBJECTS, check_block, check_inputs
@@ -80,8 +81,10 @@ def read_claim(data: Any) -> Claim:
         format, models = format_named(subject["format"]), {}
         names = is_list(subject["names"], str, "the variables")
         need(0 < len(set(names)) == len(names), "the variables are none, or one is named twice.")
+        need_names(names, is_variable, "the variables")
     else:
-        need(isinstance(subject["transformers"], dict) and len(subject["transformers"]) > 0, "the subject has no transformer.")
+        need(isinstance(subject["transformers"], dict), "the subject has no transformer.")
+        need(set(subject["transformers"]) in ({""}, {"a", "b"}), "there is one transformer, named '', or two, named a and b.")
         models = {key: read_model(model, f"transformer {key!r}") for key, model in subject["transformers"].items()}
         formats = {model.format for model in models.values()}
         need(len(formats) == 1, "the transformers are in different formats.")
@@ -90,7 +93,19 @@ def read_claim(data: Any) -> Claim:
     claim = Claim(data["name"], kind, subject, format, models, data["requires"], data["ensures"], quantifier)
     for side in (claim.requires, claim.ensures):
         check_node(side, claim, "condition", (), 0)
+    check_lets(claim)
     return claim
+
+
+def check_lets(claim: Claim) -> None:
+    """One name for one value in the whole claim: so that what is printed has one meaning."""
+    meant: dict[str, Any] = {}
+    for let in (*lets(claim.requires), *lets(claim.ensures)):
+        name, once = let["name"], meant.setdefault(let["name"], let["value"]) == let["value"]
+        need(is_variable(name), f"let {name[:100]!r}: this could be taken for more than a name.")
+        need(claim.kind != "values" or name not in claim.subject["names"], f"let {name}: it is a variable already.")
+        inner = any(within["name"] == name for part in ("value", "body") for within in lets(let[part]))
+        need(once and not inner, f"let {name}: it is bound twice.")
 
 
 def check_node(data: Any, claim: Claim, sort: str, locals_: tuple[str, ...], depth: int) -> None:
@@ -156,6 +171,7 @@ def _check_names(node: dict[str, Any], claim: Claim) -> None:
     if kind == "SameChains":
         need(node["left"] in claim.models and node["right"] in claim.models, "SameChains names a transformer that is not there.")
     if kind == "SameWord":
+        need(not node["left"]["node"] == node["right"]["node"] == "Text", "two words are compared, neither of which is said.")
         for said, other in ((node["left"], node["right"]), (node["right"], node["left"])):
             if other["node"] == "Text" and said["node"] != "Text":
                 need(other["text"] in _words_of(said, claim), f"{said['node']} is never {other['text']!r}.")
@@ -228,6 +244,10 @@ def nodes(data: Any) -> Iterator[Any]:
     elif isinstance(data, list):
         for part in data:
             yield from nodes(part)
+
+
+def lets(data: Any) -> list[Any]:
+    return [node for node in nodes(data) if node["node"] in ("Let", "LetValue")]
 
 
 def automata(claim: Claim) -> list[Any]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .claims import Claim, read_claim
-from .files import check_files
+from .files import check_files, check_kinds
+from .names import printable
 from .reading import Unreadable, need, read_json
 from .verdict import check, read_verdict
 from .words import describe
@@ -25,25 +26,39 @@ def read(path: Path) -> tuple[Claim, dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit status: 0 if nothing contradicts the verdict, 1 if something does, 2 if the input cannot be read."""
-    limit, paths = 20_000, list(arguments)
+    """The exit status: 0 if nothing contradicts the verdict, 1 if something does, 2 if the input cannot be read.
+
+    What was not foreseen in a file is no reason to believe it.
+    """
     try:
-        if "--limit" in paths:
-            place = paths.index("--limit")
-            given = paths[place + 1] if place + 1 < len(paths) else ""
-            need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
-            limit = int(given)
-            del paths[place : place + 2]
-        paths = paths or [str(Path(__file__).resolve().parents[1])]
-        need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py [FOLDER] [--limit N]")
-        claim, verdict = read(Path(paths[0]))
-        print("THE CLAIM", *describe(claim), "", f"THE VERDICT: {verdict['answer']}, by {verdict['method']}", sep="\n")
-        report = check(claim, verdict, limit)
-        if Path(paths[0]).is_dir():
-            check_files(Path(paths[0]), claim, verdict, report, limit)
-    except (Unreadable, UnicodeDecodeError, OSError) as reason:
-        print(f"check.py: {reason}", file=sys.stderr)
-        return 2
-    print(*sorted(report.lines, key=lambda line: line.startswith("on trust")), sep="\n")
+        return checked(arguments)
+    except Unreadable as reason:
+        print(printable(f"check.py: {reason}"), file=sys.stderr)
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError) as error:
+        print(printable(f"check.py: the files cannot be checked: {type(error).__name__}: {error}"), file=sys.stderr)
+    return 2
+
+
+def checked(arguments: list[str]) -> int:
+    """Read, check and print; 1 if something contradicts the verdict."""
+    limit, paths = 20_000, list(arguments)
+    if "--limit" in paths:
+        place = paths.index("--limit")
+        given = paths[place + 1] if place + 1 < len(paths) else ""
+        need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
+        limit = int(given)
+        del paths[place : place + 2]
+    paths = paths or [str(Path(__file__).resolve().parents[1])]
+    need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py [FOLDER] [--limit N]")
+    folder = Path(paths[0])
+    if folder.is_dir():
+        check_kinds(folder)
+    claim, verdict = read(folder)
+    print("THE CLAIM", *map(printable, describe(claim)), "", sep="\n")
+    print(f"THE VERDICT: {verdict['answer']}, by {verdict['method']}")
+    report = check(claim, verdict, limit)
+    if folder.is_dir():
+        check_files(folder, claim, verdict, report, limit)
+    print(*map(printable, sorted(report.lines, key=lambda line: line.startswith("on trust"))), sep="\n")
     print("", "CONTRADICTED" if report.wrong else "nothing contradicts the verdict", sep="\n")
     return 1 if report.wrong else 0

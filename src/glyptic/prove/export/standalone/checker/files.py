@@ -11,9 +11,9 @@ What cannot be tried on all values is tried on some, and the report says so.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .claims import Claim
@@ -21,6 +21,7 @@ from .comparison import compare
 from .elements import judge
 from .examples import elements_meant
 from .question import Question, check_heading
+from .reading import need
 from .report import Report
 from .words import one_line, said, subject_said, ways_to_say
 
@@ -49,12 +50,19 @@ def check_files(folder: Path, claim: Claim, verdict: dict[str, Any], report: Rep
 
 
 def beside(name: str) -> Any:
-    """A program that lies beside check.py, whatever the path is set to."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).resolve().parents[1] / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """A program that lies beside check.py: what can be read there, and not what may have been compiled of it."""
+    path = Path(__file__).resolve().parents[1] / f"{name}.py"
+    module = ModuleType(f"beside_{name}")
+    module.__file__ = str(path)
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     return module
+
+
+def check_kinds(folder: Path) -> None:
+    """Nothing in a folder is a pipe or a device, which could be read without end."""
+    for path in folder.rglob("*"):
+        need(path.is_file() or path.is_dir(), f"{path.name!r} is not a regular file.")
+        need(path.stat().st_size <= 1 << 28, f"{path.name!r} has more than 256 MB.")
 
 
 def check_manifest(folder: Path, report: Report) -> None:
@@ -116,6 +124,9 @@ def check_proof(folder: Path, text: str, expected: str, report: Report, blast: A
         return
     if not (folder / "question.drat").exists():
         report.trusted("the solvers that are asked about question.smt2: there is no proof of the clauses here")
+        return
+    if expected != "unsat":
+        report.must(False, "", "question.drat says that there is no solution, and the verdict that there is one")
         return
     drat = beside("drat")
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from .names import is_coordinate, is_token, need_names
 from .numbers import Format, format_named
 from .reading import fields_of, is_list, need
 from .transformer import OPTIONS, Model, has_feed_forward
@@ -18,6 +19,7 @@ def read_model(data: Any, what: str) -> Model:
     lists = {part: is_list(data[part], str, f"{what}.{part}") for part in ("vocabulary", "coordinates", "answers")}
     for part, words in lists.items():
         need(0 < len(set(words)) == len(words) and all(words), f"{what}.{part} has no name, an empty one, or one twice.")
+        need_names(words, is_coordinate if part == "coordinates" else is_token, f"{what}.{part}")
     need(not {"TIE", "UNDEFINED"} & set(lists["answers"]), f"{what}.answers has TIE or UNDEFINED, which mean something else.")
     options = fields_of(data["options"], f"{what}.options", *OPTIONS)
     for option, chosen in options.items():

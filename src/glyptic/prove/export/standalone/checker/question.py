@@ -9,7 +9,7 @@ import random
 import re
 from typing import Any
 
-from .claims import NODES, Claim, nodes
+from .claims import NODES, Claim, lets, nodes
 from .elements import free_names
 from .report import Report
 from .words import one_line, said
@@ -94,7 +94,7 @@ def is_step(node: Any) -> bool:
 
 def unfolded(condition: Any) -> Any:
     """A condition whose lets are written out, unless they are many."""
-    lets = sum(node["node"] in ("Let", "LetValue") for node in nodes(condition))
+    many = len(lets(condition))
 
     def unfold(part: Any, bound: dict[str, Any]) -> Any:
         if isinstance(part, list):
@@ -107,4 +107,4 @@ def unfolded(condition: Any) -> Any:
             return unfold(part["body"], {**bound, part["name"]: unfold(part["value"], bound)})
         return {name: unfold(item, bound) for name, item in part.items()}
 
-    return unfold(condition, {}) if 0 < lets <= MOST_LETS else condition
+    return unfold(condition, {}) if 0 < many <= MOST_LETS else condition

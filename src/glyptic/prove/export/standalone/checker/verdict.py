@@ -6,15 +6,17 @@ import re
 from itertools import product
 from typing import Any
 
-from .claims import ALWAYS, Claim, automata
+from .claims import ALWAYS, Claim, automata, vocabulary_of
 from .elements import Tally, answer, count, judge, sample, walk
 from .examples import check_example, shown
 from .meaning import accepts
+from .names import is_expression
 from .reading import Unable, fields_of, need
 from .report import Report
 from .words import said
 
 VERDICTS = ("Proved", "Refuted", "Vacuous", "Unknown")
+METHODS = ("enumeration", "smt", "symbolic", "bounds")
 
 
 def read_verdict(data: Any) -> dict[str, Any]:
@@ -24,6 +26,7 @@ def read_verdict(data: Any) -> dict[str, Any]:
         need(data.get(name) is None or (type(data[name]) is int and data[name] >= 0), f"the verdict's {name} is not a count.")
     for name in ("claim", "method", "over"):
         need(isinstance(data.get(name), str), f"the verdict has no {name}.")
+    need(data["method"] in METHODS, f"the verdict's method is not one of {', '.join(METHODS)}.")
     need(data.get("smallest", "globally") in ("globally", "locally"), "the verdict's `smallest` is neither globally nor locally.")
     for name in ("counterexample", "witness"):
         if data.get(name) is not None:
@@ -36,7 +39,7 @@ def check(claim: Claim, verdict: dict[str, Any], limit: int = 20_000) -> Report:
     report = Report()
     check_sentence(claim, verdict, report)
     for automaton in automata(claim):
-        check_automaton_name(automaton, report)
+        check_automaton_name(automaton, vocabulary_of(claim), report)
     try:
         tally = walk(claim, limit)
         element = check_example(claim, verdict, report)
@@ -62,23 +65,23 @@ def check_sentence(claim: Claim, verdict: dict[str, Any], report: Report) -> Non
     good = text.startswith(start) and text.endswith(end)
     wrong = f"the verdict's sentence is {text!r}, the content says {end!r}"
     report.must(good, "the verdict's sentence says what the content says", wrong)
-    said_count = re.match(r"all ([\d,]+) ", verdict["over"])
+    said_count = re.match(r"all ([0-9,]+) ", verdict["over"])
     if said_count:
-        right, ranges = int(said_count[1].replace(",", "")) == count(claim), f"the claim ranges over {count(claim):,} elements"
+        right, ranges = said_count[1] == f"{count(claim):,}", f"the claim ranges over {count(claim):,} elements"
         report.must(right, ranges, f"{ranges}, not {said_count[1]}")
 
 
-def check_automaton_name(automaton: Any, report: Report) -> None:
-    """A name that is a regular expression over the alphabet is compared with Python's own, on all short words."""
-    name, symbols = automaton["name"], automaton["alphabet"]
+def check_automaton_name(automaton: Any, symbols: list[str], report: Report) -> None:
+    """A name that is a regular expression over the vocabulary is compared with Python's own, on all short words."""
+    name = automaton["name"]
     try:
-        plain = all(len(a) == 1 for a in symbols) and not set(name) - {*symbols, *"()|*+?."}
-        expression = re.compile(name) if name and plain else None
+        marked = "".join(c if c in "()|*+?." else re.escape(c) for c in name)
+        expression = re.compile(marked, re.DOTALL) if is_expression(name, symbols) else None
     except re.error:
         expression = None
     if expression is None:
         return report.trusted(f"that the automaton printed above is what its name says, {name!r}")
-    longest = next(n for n in range(1, 99) if len(symbols) ** (n + 1) > 5_000)
+    longest = next((n for n in range(1, 20) if len(symbols) ** (n + 1) > 5_000), 20)
     for n in range(longest + 1):
         for tokens in product(symbols, repeat=n):
             if accepts(automaton, list(tokens)) != bool(expression.fullmatch("".join(tokens))):

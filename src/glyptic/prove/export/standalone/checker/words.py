@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from .claims import ALWAYS, Claim, automata, last_layer, vocabulary_of
+from .claims import ALWAYS, Claim, automata, last_layer, lets, vocabulary_of
 from .elements import count, free_names
+from .names import is_expression
 from .numbers import Rationals
 
 
@@ -44,7 +46,8 @@ def said(node: Any) -> str:
         case "Token":
             return f"token@{node['position']}"
         case "Text":
-            return str(node["text"])
+            plain = re.fullmatch(r"\w+", node["text"]) and node["text"] != "answer"
+            return str(node["text"]) if plain else repr(node["text"])
     return said_condition(node)
 
 
@@ -106,11 +109,15 @@ def inside(node: Any) -> str:
 
 
 def describe(claim: Claim) -> Iterator[str]:
-    """The claim, line by line."""
+    """The claim, line by line; a name that is free text is not printed as if it said something."""
+    named, languages = automata(claim), {}
+    for number, automaton in enumerate(named, 1):
+        expression = is_expression(automaton["name"], vocabulary_of(claim))
+        languages[json.dumps(automaton)] = automaton["name"] if expression else f"automaton {number}"
     yield f"for {claim.quantifier} {subject_in_words(claim)}"
     if claim.requires != ALWAYS:
-        yield f"  if {said(claim.requires)}"
-    yield f"  : {said(claim.ensures)}"
+        yield f"  {'if' if claim.quantifier == 'all' else 'with'} {said(renamed(claim.requires, languages))}"
+    yield f"  : {said(renamed(claim.ensures, languages))}"
     rule = "even" if claim.format.ties_to_even else "the value nearer to 0"
     first, last = claim.format.codes()
     if not isinstance(claim.format, Rationals):
@@ -118,13 +125,38 @@ def describe(claim: Claim) -> Iterator[str]:
         yield f"in {claim.format.name}: {last - first + 1:,} values up to B = {largest}, ties to {rule}"
     for key, model in claim.models.items():
         yield f"transformer {key!r}, called {model.name!r}: {len(model.heads)} layers, {sum(model.heads)} heads"
-        yield f"  coordinates: {' '.join(model.coordinates)}"
+        yield f"  coordinates: {', '.join(model.coordinates)}"
         yield f"  options: {', '.join(f'{option} {chosen}' for option, chosen in model.options.items())}"
         yield f"  SHA-256 of all of it: {fingerprint(claim.subject['transformers'][key])}"
-    for automaton in automata(claim):
-        yield f"automaton {automaton['name']!r}: start {automaton['start']}, accepting {automaton['accepting']}"
+    for automaton in named:
+        shown, start = languages[json.dumps(automaton)], f"start {automaton['start']}, accepting {automaton['accepting']}"
+        yield f"{shown}, called {automaton['name']!r}: {start}" if shown != automaton["name"] else f"{shown}: {start}"
         for state, row in enumerate(automaton["moves"]):
             yield f"  {state}: " + ", ".join(f"{a} → {s}" for a, s in zip(automaton["alphabet"], row, strict=True))
+    yield from foreign_letters(claim)
+
+
+def renamed(data: Any, languages: dict[str, str]) -> Any:
+    """A condition in which automata and predicates have no names of their own choice."""
+    if isinstance(data, list):
+        return [renamed(item, languages) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if data.get("node") == "Accepted":
+        return {**data, "automaton": {**data["automaton"], "name": languages[json.dumps(data["automaton"])]}}
+    if data.get("node") == "Holds":
+        return {**data, "name": f"a predicate in Python, called {data['name']!r}, "}
+    return {name: renamed(item, languages) for name, item in data.items()}
+
+
+def foreign_letters(claim: Claim) -> Iterator[str]:
+    """Letters, digits and signs of names that may look like others: x and х are two."""
+    texts = set(claim.subject["names"]) if claim.kind == "values" else set()
+    texts |= {name for model in claim.models.values() for name in (*model.vocabulary, *model.coordinates, *model.answers)}
+    texts |= {let["name"] for let in (*lets(claim.requires), *lets(claim.ensures))}
+    foreign = sorted({c for text in texts for c in text if not c.isascii()})
+    if foreign:
+        yield f"names have letters beyond ASCII: {', '.join(f'{c} is U+{ord(c):04X}' for c in foreign[:20])}"
 
 
 def fingerprint(data: Any) -> str:
@@ -155,7 +187,7 @@ def subject_said(claim: Claim) -> str:
         start = f"{s['min_length']} to " if s["min_length"] < s["max_length"] else ""
         steps = f", {' '.join(map(str, s['steps']))} steps" if any(step != 1 for step in s["steps"]) else ""
         return f"inputs of length {start}{s['max_length']} of {names} in {format}{steps}"
-    fixed = (f"{name}@{position} = {number}".replace("-", "−") for name, position, number in s["fixed"])
+    fixed = (f"{name}@{position} = {number.replace('-', '−')}" for name, position, number in s["fixed"])
     held = ", ".join([*fixed, *_from_positions(claim)])
     many = f" at {s['positions']} positions" if s["positions"] > 1 else ""
     stands = f" with {held}" if held else ""
