@@ -1766,6 +1766,8 @@ def check_kinds(folder: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """The command; what was not foreseen in a file is no reason to believe it."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone
     try:
         return checked(arguments)
     except Unreadable as reason:
