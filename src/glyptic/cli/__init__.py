@@ -7,6 +7,7 @@ are imported lazily, so `glyptic run` never waits for torch.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -48,11 +49,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
 }
 
+CLOSED = 141  # of what a closed pipe stopped before it was done, as shells say it (128 + SIGPIPE)
 UNFORESEEN = 70  # the exit status of what was not foreseen (EX_SOFTWARE of sysexits.h)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; bad input is one sentence on standard error and status 2, what was not foreseen another and 70."""
+    _suit_terminal()
     words = list(sys.argv[1:] if argv is None else argv)
     if words in (["--version"], ["version"]):
         print(f"glyptic {importlib.import_module('glyptic').__version__}")
@@ -60,8 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = _command_of(words)
     if name is None:
         return _explain(words)
+    status = CLOSED
     try:
-        return _run(name, words[len(name.split()) :])
+        status = _run(name, words[len(name.split()) :])
+        sys.stdout.flush()
+        return status
     except GlypticError as error:
         print(f"glyptic {name}: {type(error).__name__}: {_in_one_line(str(error))}", file=sys.stderr)
         return 2
@@ -70,13 +76,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # `glyptic … | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return status  # 0 would be an answer: "proved"
     except Exception as error:  # never 1, which is an answer: "not proved"
         if os.environ.get("GLYPTIC_DEBUG"):
             raise
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"glyptic {name}: an error that Glyptic did not foresee, {what}; GLYPTIC_DEBUG=1 shows where.", file=sys.stderr)
         return UNFORESEEN
+
+
+def _suit_terminal() -> None:
+    """Signs that a terminal cannot show are printed as numbers; one narrower than 20 columns is taken to have 20."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    columns = os.environ.get("COLUMNS", "")
+    if len(columns) < 9 and columns.isascii() and columns.isdigit() and 0 < int(columns) < 20:
+        os.environ["COLUMNS"] = "20"  # with fewer, help is laid out for ever
 
 
 def _in_one_line(text: str) -> str:

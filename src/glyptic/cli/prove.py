@@ -103,9 +103,11 @@ class Prove:
 
     def _library(self) -> int:
         from glyptic.prove.grids import format_grid
-        from glyptic.prove.library.proving import SCOPES, main_table, theorem
+        from glyptic.prove.library.proving import SCOPES, main_table, read_scope, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
+        for scope in scopes:
+            read_scope(scope)  # what is no format for theorems is told before any work
         names = [theorem(self.theorem).name] if self.theorem else None
         if self.export is not None:
             return self._theorem(scopes)

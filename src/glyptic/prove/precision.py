@@ -28,6 +28,7 @@ from glyptic.prove.theorems import recognition
 
 Build = Callable[..., Transformer | Claim]  # of a format and a length; with force=True too, if it takes that
 REFUSALS = (FormatError, FactError)  # by which a construction says that it is not for a format; any other error is one
+MOST_LENGTH = 10_000
 MOST_INPUTS = 1 << 24  # of one length, run without a time limit
 
 
@@ -122,6 +123,8 @@ def least_precision(
 def _chosen_lengths(max_length: int, lengths: Iterable[int] | None) -> list[int]:
     if max_length < 1:
         raise InputError(f"max_length is {max_length}; inputs have at least one token.")
+    if max_length > MOST_LENGTH:  # before a list is made that is as long
+        raise InputError(f"max_length is {max_length}; lengths up to {MOST_LENGTH:,} can be asked for (--max-length).")
     chosen = sorted(set(range(1, max_length + 1) if lengths is None else lengths))
     if not chosen or chosen[0] < 1 or chosen[-1] > max_length:
         raise InputError(f"lengths must lie between 1 and {max_length}.")

@@ -59,7 +59,8 @@ def read_scope(scope: str) -> tuple[Format, Products]:
     """`fixed:4 fused` as a format and a reading of products."""
     name, _, products = scope.partition(" ")
     format = parse_format(name)
-    assert isinstance(format, Format)
+    if not isinstance(format, Format):
+        raise InputError(f"{name}: the theorems are about finite formats, which have a largest value B; choose fixed:4.")
     return format, "fused" if products == "fused" else "rounded"
 
 

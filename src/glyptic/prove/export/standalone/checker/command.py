@@ -30,6 +30,8 @@ def main(arguments: list[str]) -> int:
 
     What was not foreseen in a file is no reason to believe it.
     """
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII alone
     try:
         return checked(arguments)
     except Unreadable as reason:
