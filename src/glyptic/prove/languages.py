@@ -89,7 +89,14 @@ _Regex = tuple
 
 def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> Automaton:
     """The minimal automaton of a regular expression: symbols, `.`, `|`, `*`, `+`, `?` and parentheses."""
-    parsed = _Parser(expression, tuple(alphabet)).whole()
+    try:
+        return _automaton_of(_Parser(expression, tuple(alphabet)).whole(), alphabet, name or expression)
+    except RecursionError:
+        raise InputError(f"{expression[:40]!r}…: it is too long or nested too deeply to be read; make an Automaton.") from None
+
+
+def _automaton_of(parsed: _Regex, alphabet: Sequence[str], name: str) -> Automaton:
+    """The derivatives of an expression as states."""
     states: dict[_Regex, int] = {parsed: 0}
     moves: list[tuple[int, ...]] = []
     for state in (queue := [parsed]):
@@ -102,7 +109,7 @@ def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> 
             row.append(states[after])
         moves.append(tuple(row))
     accepting = frozenset(number for regex, number in states.items() if _nullable(regex))
-    return Automaton(tuple(alphabet), tuple(moves), accepting, 0, name or expression).minimal()
+    return Automaton(tuple(alphabet), tuple(moves), accepting, 0, name).minimal()
 
 
 class _Parser:

@@ -11,7 +11,7 @@ import numpy as np
 
 from glyptic.exact import Transformer
 from glyptic.exact.transformer import parts
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, parse_format
 from glyptic.prove.expressions import ClaimError, entry_name, name_of_value
 
 Place = tuple[str, int]  # a coordinate at a position
@@ -25,9 +25,9 @@ class Values:
     names: tuple[str, ...]
     format: AnyFormat | None = None
 
-    def __init__(self, names: str | Iterable[str], format: AnyFormat | None = None) -> None:
+    def __init__(self, names: str | Iterable[str], format: AnyFormat | str | None = None) -> None:
         object.__setattr__(self, "names", tuple(names.split() if isinstance(names, str) else names))
-        object.__setattr__(self, "format", format)
+        object.__setattr__(self, "format", parse_format(format) if isinstance(format, str) else format)
 
     def __str__(self) -> str:
         return ", ".join(map(name_of_value, self.names)) + (f" in {self.format}" if self.format else "")

@@ -22,7 +22,7 @@ from glyptic.numbers import Codes
 from glyptic.prove import expressions as e
 from glyptic.prove.bounds.spans import Maybe, Span, SpanArithmetic, SpanSetting
 from glyptic.prove.claims import Block, Claim, Values
-from glyptic.prove.enumeration.settings import arithmetic_for, part_codes, part_of, residual_codes
+from glyptic.prove.enumeration.settings import arithmetic_for, brought, part_codes, part_of, residual_codes
 from glyptic.prove.evaluation import Partial
 
 
@@ -61,7 +61,13 @@ class BoxSetting(SpanSetting):
             return Partial(self.variables[node.name], self.never)
         if isinstance(node, e.Attention):
             raise Unbounded(f"{node}: attention is not bounded here")
-        return Partial(self.runs[node.of].read(node), self.never)
+        run = self.runs[node.of]
+        return Partial(self._brought(run.read(node), run), self.never)
+
+    def _brought(self, span: Span, run: _Run) -> Span:
+        """A run's values in the claim's arithmetic: a transformer that fuses may run in another host, or in fractions."""
+        low, high = (brought(end, run.arithmetic.engine, self.arithmetic.engine) for end in (span.low, span.high))
+        return Span(low, high)
 
     def word(self, node: e.Word) -> dict[str, Maybe]:
         if isinstance(node, e.Text):
@@ -74,7 +80,8 @@ class BoxSetting(SpanSetting):
 
     def _answer(self, run: _Run) -> dict[str, Maybe]:
         """Each answer with where it is given, TIE and UNDEFINED among them."""
-        options, contest, undefined = run.transformer.options, run.logits(), self.never
+        options, undefined = run.transformer.options, self.never
+        contest = [self._brought(logit, run) for logit in run.logits()]
         if options.answer == "softmax":
             contest, undefined = self._shares(contest, subtracted=options.attention == "max-subtracted")
         words: dict[str, Maybe] = {}

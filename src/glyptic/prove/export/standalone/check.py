@@ -1137,7 +1137,7 @@ def said_condition(node: Any) -> str:
         case "Holds":
             return f"{node['name']}(input)"
         case "Defined":
-            what = "no 0/0 in attention" if node["attention"] else "no 0/0"
+            what = "no 0/0 in attention or a norm" if node["attention"] else "no 0/0"
             return f"{what}{' of ' * bool(node['of'])}{node['of']}"
     raise AssertionError(node["node"])
 
