@@ -48,6 +48,8 @@ def test_tomita(number):
         (lambda: regular("01)"), "nothing opens"),
         (lambda: regular("0a"), "'a' at place 1 is not in the alphabet"),
         (lambda: regular("*0"), "at place 0"),
+        (lambda: regular("(())", "()"), r"'\(' is a sign of expressions and a symbol of the alphabet"),
+        (lambda: regular("a.", ["a", "b", "."]), r"'\.' is a sign of expressions and a symbol"),
         (lambda: regular("(" * 2000 + "0" + ")" * 2000), "nested too deeply"),
         (lambda: regular("01" * 4000), "too long"),
         (lambda: tomita(8), "there is no 8"),

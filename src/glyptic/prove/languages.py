@@ -85,6 +85,7 @@ class Automaton:
 
 _NEVER, _EMPTY = ("never",), ("empty",)
 _Regex = tuple
+_SIGNS = tuple(".|*+?()")
 
 
 def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> Automaton:
@@ -116,6 +117,9 @@ class _Parser:
     """Recursive descent. A regex is a tuple: (never), (empty), (symbol, c), (then, r, s), (or, {r, s…}), (star, r)."""
 
     def __init__(self, text: str, alphabet: tuple[str, ...]) -> None:
+        both = [symbol for symbol in alphabet if symbol in _SIGNS and symbol in text]
+        if both:
+            raise InputError(f"{text!r}: {both[0]!r} is a sign of expressions and a symbol of the alphabet; make an Automaton.")
         self.text, self.alphabet, self.at = text, alphabet, 0
 
     def whole(self) -> _Regex:
