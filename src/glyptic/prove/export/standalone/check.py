@@ -1407,7 +1407,7 @@ def read_verdict(data: Any) -> dict[str, Any]:
     need(data.get("smallest", "globally") in ("globally", "locally"), "the verdict's `smallest` is neither globally nor locally.")
     for name in ("counterexample", "witness"):
         if data.get(name) is not None:
-            fields_of(data[name], name, optional=("input", "values", "observed", "codes"))
+            fields_of(data[name], name, optional=("input", "values", "observed", "codes", "spaced"))
     return dict(data)
 
 
@@ -1518,7 +1518,8 @@ def check_example(
 
 def shown(claim: Claim, element: tuple[Any, ...]) -> str:
     if claim.kind == "inputs":
-        return repr(("" if all(len(token) == 1 for token in element) else " ").join(element))
+        single = all(len(token) == 1 for model in claim.models.values() for token in model.vocabulary)
+        return repr(("" if single else " ").join(element))
     numbers = [claim.format.number(claim.format.units(code)) for code in element]
     return ", ".join(f"{name} = {number}" for name, number in zip(free_names(claim), numbers, strict=True))
 
