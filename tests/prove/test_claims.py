@@ -220,3 +220,11 @@ def test_an_input_is_printed_as_it_is_read_where_tokens_are_longer_than_characte
     verdict = prove.check(Claim(inputs(T, max_length=2, min_length=2), answer() == "NO"), progress=False)
     assert verdict.counterexample.input == ("a", "b") and str(verdict.counterexample) == "input 'a b': answer is YES"
     assert T.run("a b").answer == "YES" and T.run("ab").answer == "NO"
+
+
+def test_a_block_of_two_transformers_says_which_layers_of_each_it_runs():
+    one, two = doubled(Fixed(2)), doubled(Fixed(2)).replace(name="longer")
+    two = two.replace(layers=two.layers * 2)
+    assert "entering layers 0 to 0 of a and layers 0 to 1 of longer" in str(block(one, two, free=["x"]))
+    assert "entering layers 0 to 0 of a and longer" in str(block(one, two, free=["x"], last=1))
+    assert "entering the output of a and layers 1 to 1 of longer" in str(block(one, two, free=["x"], first=1))

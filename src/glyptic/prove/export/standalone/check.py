@@ -1184,12 +1184,20 @@ def subject_in_words(claim: Claim) -> str:
     if claim.kind == "inputs":
         steps = f", {' '.join(map(str, s['steps']))} steps by length" if set(s["steps"]) != {1} else ""
         return f"inputs of length {s['min_length']} to {s['max_length']} over {' '.join(vocabulary_of(claim))}{steps}"
-    last = len(next(iter(claim.models.values())).heads) if s["last"] is None else s["last"]
     rest = [f"{name}@{position} = {number}" for name, position, number in s["fixed"]]
     rest += [f"{name} from the position embedding" for name in s["from_positions"]]
     held = f" with {', '.join(rest)}, 0 elsewhere" if rest else " with 0 elsewhere"
-    where = f"layers {s['first']} to {last - 1}" if s["first"] < last else "the output"
-    return f"values of {', '.join(free_names(claim))}, at {s['positions']} positions entering {where},{held}"
+    return f"values of {', '.join(free_names(claim))}, at {s['positions']} positions entering {layers_in_words(claim)},{held}"
+
+
+def layers_in_words(claim: Claim) -> str:
+    """The layers that a block runs: of each transformer, where one has more than the other."""
+    s, named = claim.subject, {}
+    for key, model in claim.models.items():
+        last = len(model.heads) if s["last"] is None else s["last"]
+        named[key] = f"layers {s['first']} to {last - 1}" if s["first"] < last else "the output"
+    one, *more = dict.fromkeys(named.values())
+    return " and ".join(f"{where} of {key}" for key, where in named.items()) if more else one
 
 
 def nodes(data: Any) -> Iterator[Any]:
