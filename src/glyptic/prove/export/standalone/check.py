@@ -1487,6 +1487,8 @@ def numbers_meant(text: Any, format: Format) -> list[Any]:
 
 def elements_meant(claim: Claim, example: Any) -> list[tuple[Any, ...]]:
     """The elements that a counterexample or witness may stand for: one, unless −∞ may be read in two ways."""
+    longer = claim.kind == "inputs" and any(len(token) > 1 for token in vocabulary_of(claim))
+    need(example.get("spaced", False) is longer, "the example's tokens are not written as those of its vocabulary are.")
     if claim.kind == "inputs":
         element = tuple(is_list(example.get("input"), str, "the example's input"))
         need(is_element(claim, element), f"{list(element)} is not an input that the claim is about.")
