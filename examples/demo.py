@@ -1,13 +1,17 @@
 """`make demo`: the main job, end to end, printed.
 
 A decider is run in its own arithmetic, normalized three ways and combined with another; each step is proved over every input
-up to a length; one of the notes' constructions fails, with its counterexample; then the same idea, a transformer as a value,
-on PyTorch and in the theory of in-context learning.
+up to a length; one of the notes' constructions fails, with its counterexample; a proof is checked where there is no Glyptic; then
+the same idea, a transformer as a value, on PyTorch and in the theory of in-context learning.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 from glyptic import Fixed, Transformer, carve, prove
 from glyptic.errors import GlypticError
@@ -86,8 +90,22 @@ def lemmas() -> None:
     print(prove.check(prove.Claim(prove.Values("x y"), y + (x - y) == x, name="overwriting by t − h"), format=Fixed(8)))
 
 
+def without_us() -> None:
+    title("6. More inputs than anyone can run; and a proof that is checked where there is no Glyptic")
+    print(prove.decisive(carve.examples.by_name("parity:64", Fixed(6))))
+    x, _ = prove.variables("x y")
+    cleared = prove.Claim(prove.Values("x", Fixed(3)), ((x + prove.B) + prove.B) - prove.B == 0)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "cleared"
+        prove.export(folder, cleared, prove.check(cleared, method="smt"))
+        bare = [sys.executable, "-I", "-S", "check.py"]  # no packages, no environment
+        said = subprocess.run(bare, cwd=folder, env={}, capture_output=True, text=True, check=True).stdout
+    print("\npython -I -S check.py, in a folder with the claim, the verdict, SMT-LIB, clauses and a DRAT proof:")
+    print("\n".join(line for line in said.splitlines() if "walking" in line or "DRAT" in line or "nothing" in line))
+
+
 def on_pytorch() -> None:
-    title("6. The architecture on PyTorch: the parallel pass and the cached steps are one function")
+    title("7. The architecture on PyTorch: the parallel pass and the cached steps are one function")
     import torch
 
     from glyptic import nn
@@ -108,7 +126,7 @@ def on_pytorch() -> None:
 
 
 def in_context() -> None:
-    title("7. In-context learning: gradient flow reaches the closed-form minimum")
+    title("8. In-context learning: gradient flow reaches the closed-form minimum")
     from glyptic import icl
 
     problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)
@@ -118,7 +136,7 @@ def in_context() -> None:
 
 def main() -> None:
     start = time.perf_counter()
-    for step in (run_a_decider, normalize, combine, the_notes, lemmas, on_pytorch, in_context):
+    for step in (run_a_decider, normalize, combine, the_notes, lemmas, without_us, on_pytorch, in_context):
         step()
     print(f"\n{time.perf_counter() - start:.0f} seconds. Next: README.md, `glyptic --help`, docs/.")
 

@@ -36,5 +36,8 @@ def test_the_examples_on_finite_precision_run() -> None:
 def test_the_demo_ends() -> None:
     done = subprocess.run([sys.executable, "-m", "examples.demo"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for words in ("Proved, 2,046 inputs", "Refuted", "ZeroAttention", "in closed form"):
+    for words in ("Proved, 2,046 inputs", "Refuted", "ZeroAttention", "nothing contradicts the verdict", "in closed form"):
         assert words in done.stdout
+    (excerpt,) = re.findall(r"```text\n\$ make demo\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    for line in excerpt.splitlines():
+        assert line.rstrip(" …") in done.stdout, "the README's excerpt is not what the demo prints"

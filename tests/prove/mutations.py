@@ -32,13 +32,16 @@ class Mutation:
 
 
 def read_files(folder: Path) -> Files:
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.is_file()}
+    """Every file by its name in the folder, those of `checker/` too."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def write_files(folder: Path, files: Files) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -99,7 +102,8 @@ def careless(files: Files) -> Iterator[Mutation]:
             yield Mutation(f"a byte of {name}", {**files, name: text[:middle] + changed + text[middle + 1 :]})
             if name not in ("claim.json", "verdict.json"):
                 yield Mutation(f"without {name}", {key: held for key, held in files.items() if key != name})
-    yield Mutation("a file too many", {**files, "more.txt": "more"})
+    for name in ("more.txt", "checker/more.py", "more/manifest.json"):
+        yield Mutation(f"a file too many, {name}", {**files, name: "more"})
 
 
 UNREAD = ("seconds", "solvers", "assumptions", "method", "claim_sha256")  # said in the verdict, and taken on trust

@@ -176,3 +176,19 @@ def test_one_transformer_may_run_in_fractions_beside_another_in_kernels(first) -
 def test_formats_whose_boxes_no_array_holds_are_said(format) -> None:
     found = prove.check(Claim(Values("x"), x * x >= 0), format, method="bounds")
     assert isinstance(found, Unknown) and "the method" in found.reason
+
+
+def test_two_transformers_in_different_hosts_are_compared_by_value() -> None:
+    """In fixed:17 products that are rounded run in kernels, fused ones in fractions: the same numbers in different units."""
+    format = Fixed(17)
+    a = random_transformer(format, 3, Sizes(layers=1, heads=0, width=2, hidden=2, density=1.0), Options(products="rounded"))
+    b = a.with_options(products="fused")
+    setting = BoxSetting(Claim(block(a, b), defined("a")), *(np.full((2, 1), 1 << 17),) * 2)
+    for side in (before, logit):
+        named = "x0" if side is before else a.answers[0]
+        one, other = (setting.read(side(named, of=of)).numbers for of in ("a", "b"))
+        assert type(one.low) is type(other.low) and one.low.dtype == other.low.dtype
+    equal = Claim(block(a, b), before("x0", of="a") == before("x0", of="b"))
+    assert isinstance(bounds.check(equal, boxes=2000), Unknown)  # not one box is certain, and none is refuted
+    ends = [setting.read(before("x0", of=of)).numbers.low[0] for of in ("a", "b")]
+    assert ends[0] == ends[1]

@@ -6,7 +6,6 @@ import copy
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.prove.examples import averaging_majority, doubled
@@ -14,7 +13,8 @@ from tests.prove.examples import averaging_majority, doubled
 from glyptic.numbers import Fixed, Q
 from glyptic.prove import B, Claim, Values, answer, block, check, exists, exp, inputs, regular, variables
 from glyptic.prove.answers import verdict_to_json
-from glyptic.prove.export.standalone import check as standalone
+from glyptic.prove.export.folder import programs
+from glyptic.prove.export.standalone.checker.command import main
 from glyptic.prove.expressions import accepted, after, before, defined, let, where
 from glyptic.prove.portable import claim_to_json
 
@@ -33,7 +33,7 @@ def file_of(claim, **means):
 def status(tmp_path, content, *flags):
     path = tmp_path / "claim.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return standalone.main([str(path), *flags])
+    return main([str(path), *flags])
 
 
 GOOD = {
@@ -58,7 +58,9 @@ def test_a_right_verdict_is_not_contradicted(name, tmp_path, capsys):
 
 def test_it_runs_where_glyptic_is_not(tmp_path):
     """Isolated from the environment and from site-packages, in a folder of its own."""
-    (tmp_path / "check.py").write_bytes(Path(standalone.__file__).read_bytes())
+    (tmp_path / "checker").mkdir()
+    for name, text in programs().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "claim.json").write_text(json.dumps(GOOD["inputs"]()), encoding="utf-8")
     command = [sys.executable, "-I", "-S", str(tmp_path / "check.py"), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -161,4 +163,4 @@ def test_a_limit_leaves_the_rest_on_trust_and_says_so(tmp_path, capsys):
     assert status(tmp_path, GOOD["proved on values"](), "--limit", "20") == 0
     told = capsys.readouterr().out
     assert "the smallest 20 of 127 elements agree" in told and "too many here" in told
-    assert standalone.main(["--limit"]) == 2 and standalone.main(["no/such/folder"]) == 2
+    assert main(["--limit"]) == 2 and main(["no/such/folder"]) == 2

@@ -9,14 +9,15 @@ from tests.numbers.families import small_formats
 
 from glyptic.numbers import parse_format
 from glyptic.numbers.reference import Reference
-from glyptic.prove.export.standalone import check
+from glyptic.prove.export.standalone.checker.numbers import exp_bounds, format_named
+from glyptic.prove.export.standalone.checker.reading import Unreadable
 
 SMALL = [str(format) for format in small_formats(34)]
 WIDE = ["fixed:10", "ieee:5,9", "fp16", "q:6,10/even", "bf16", "float:4,5", "ieee:4,6,normal", "fp8_e4m3", "fp8_e5m2/zero"]
 
 
 def pair(name):
-    return parse_format(name), check.format_named(name)
+    return parse_format(name), format_named(name)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -62,7 +63,7 @@ def test_fused_products_and_values_far_apart_agree(name):
 
 def test_bounds_of_exp_enclose_it_and_close_up():
     for x in (Fraction(1, 1024), Fraction(1, 2), Fraction(1), Fraction(22, 7), Fraction(100)):
-        wide, tight = (check.exp_bounds(x, bits) for bits in (64, 256))
+        wide, tight = (exp_bounds(x, bits) for bits in (64, 256))
         assert wide[0] << 192 <= tight[0] <= tight[1] <= wide[1] << 192
         assert Fraction(tight[1] - tight[0], tight[0]) < Fraction(1, 1 << 200)
 
@@ -72,5 +73,5 @@ NO_FORMATS = ["", "fixed", "fixed:0", "q:0,0", "fp17", "fixed:2/odd", "float:17,
 
 @pytest.mark.parametrize("name", NO_FORMATS)
 def test_a_name_that_is_no_format_is_refused(name):
-    with pytest.raises(check.Unreadable, match="is not a format"):
-        check.format_named(name)
+    with pytest.raises(Unreadable, match="is not a format"):
+        format_named(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import json
 import os
 import subprocess
@@ -11,17 +13,20 @@ from pathlib import Path
 import pytest
 from tests.prove import mutations
 from tests.prove.examples import broken
+from tests.prove.fuzz.claims import random_claim
 from tests.prove.mutations import Mutation
 
 from glyptic import prove
 from glyptic.carve.examples import by_name
 from glyptic.errors import GlypticError
+from glyptic.exact import Options
+from glyptic.exact.random import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, parse_format
 from glyptic.prove import Claim, Inputs, Values, exp, export, variables
 from glyptic.prove.claims import exists
-from glyptic.prove.export.folder import Exported
+from glyptic.prove.export.folder import Exported, programs
 from glyptic.prove.export.question import script
-from glyptic.prove.export.standalone import blast, check
+from glyptic.prove.export.standalone import blast
 from glyptic.prove.library.proving import read_scope, theorem
 from glyptic.prove.smt.solvers import SOLVERS, ask
 from glyptic.prove.theorems import decisiveness, equivalence
@@ -38,13 +43,11 @@ import contextlib, importlib.util, io, json, sys
 sys.dont_write_bytecode = True
 for name in ("glyptic", "numpy"):
     assert importlib.util.find_spec(name) is None, name
-spec = importlib.util.spec_from_file_location("check", sys.argv[1] + "/check.py")
-check = importlib.util.module_from_spec(spec)
-sys.modules["check"] = check
-spec.loader.exec_module(check)
+sys.path.insert(0, sys.argv[1])  # as check.py does
+from checker.command import main
 for folder in json.loads(sys.stdin.read()):
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
-        code = check.main([folder, "--limit", sys.argv[2]])
+        code = main([folder, "--limit", sys.argv[2]])
     print(json.dumps([code, out.getvalue()]))
 """
 
@@ -120,23 +123,49 @@ def test_the_command_is_one_line_in_the_folder(exported) -> None:
     run = subprocess.run(bare, cwd=folder, env={}, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "Proved, by walking through all 961 elements" in run.stdout
-    assert not (folder / "__pycache__").exists()  # the folder stays as it is
+    assert not list(folder.rglob("__pycache__"))  # the folder stays as it is
     code = "import importlib.util as u; assert not u.find_spec('glyptic') and not u.find_spec('numpy')"
     subprocess.run([*bare[:-1], "-c", code], env={}, cwd="/", check=True)
 
 
-@pytest.mark.parametrize("program", ["check.py", "files.py", "blast.py", "drat.py"])
-def test_the_programs_import_the_standard_library_alone(program: str) -> None:
-    text = (Path(check.__file__).parent / program).read_text(encoding="utf-8")
-    imported = {line.split()[1].split(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
-    assert imported <= sys.stdlib_module_names
+def test_what_someone_compiled_is_not_run(exported, tmp_path: Path) -> None:
+    """Bytecode that claims to be good whatever the text says would be run in its place, and nobody reads it."""
+    mutations.write_files(tmp_path / "forged", mutations.read_files(exported["refuted"][1].folder))
+    for name in ("words.py", "command.py"):
+        path = tmp_path / "forged" / "checker" / name
+        code = importlib._bootstrap_external._code_to_hash_pyc(compile("raise SystemExit(0)", name, "exec"), b"-" * 8, False)
+        cached = Path(importlib.util.cache_from_source(str(path)))
+        cached.parent.mkdir(exist_ok=True)
+        cached.write_bytes(code)
+    bare = [sys.executable, "-I", "-S", str(tmp_path / "forged" / "check.py")]
+    run = subprocess.run(bare, env={}, cwd="/", capture_output=True, text=True, check=False)
+    assert run.stdout.endswith("nothing contradicts the verdict\n"), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("name", programs())
+def test_the_programs_import_the_standard_library_alone(name: str) -> None:
+    """Or each other, inside checker/; check.py starts what is there."""
+    for node in ast.walk(ast.parse(programs()[name])):
+        if isinstance(node, ast.Import):
+            assert {alias.name.partition(".")[0] for alias in node.names} <= sys.stdlib_module_names
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            assert name.startswith("checker/") and node.level == 1 and f"checker/{node.module}.py" in programs()
+        elif isinstance(node, ast.ImportFrom):
+            own = name == "check.py" and node.module == "checker.command"
+            assert own or str(node.module).partition(".")[0] in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", [name for name in programs() if name not in ("blast.py", "drat.py")])
+def test_a_file_of_the_checker_is_read_in_one_sitting(name: str) -> None:
+    assert len(programs()[name].splitlines()) <= 350
 
 
 def test_what_is_in_a_folder(exported) -> None:
-    always = {"claim.json", "verdict.json", "check.py", "files.py", "blast.py", "drat.py", "README.md", "manifest.json"}
+    always = {"claim.json", "verdict.json", *programs(), "README.md", "manifest.json"}
+    assert {"check.py", "checker/numbers.py", "blast.py", "drat.py"} <= always
     proof = {"question.smt2", "question.cnf", "question.drat", "question.cpc"}
     for name, (_, result) in exported.items():
-        there = {path.name for path in result.folder.iterdir()}
+        there = set(mutations.read_files(result.folder))
         assert there == set(result.sizes)
         wanted = (
             set() if name in ("inputs", "different") else {"question.smt2"} if name in ("refuted", "exists") else proof
@@ -161,7 +190,7 @@ def test_the_readme_says_what_is_there_and_what_was_left_out(exported, tmp_path:
         text = (result.folder / "README.md").read_text(encoding="utf-8")
         assert str(claim) in text
         for name in result.sizes.keys() - {"README.md"}:
-            assert name in text
+            assert (name.partition("/")[0] + "/" if "/" in name else name) in text
     claim = exported["block"][0]
     short = export(tmp_path / "short", claim, prove.check(claim, method="smt"), seconds=20, megabytes=0.0001)
     assert set(short.left_out) == {"question.drat", "question.cpc"}
@@ -253,6 +282,39 @@ def test_another_question_with_a_right_proof_of_its_own_is_refused(exported, nam
     refuses(exported[name][1].folder, changes, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "(",
+        "(assert",
+        "(" * 5000,
+        "(declare-const v0 (_ BitVec 99999999999))",
+        "(declare-const v0 (_ BitVec ()))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 (_ bv0 99999999999)))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 ((_ extract a b) v0)))",
+        "(declare-const v0 (_ BitVec 5)) (assert (= v0 ((_ zero_extend 99999999999) v0)))",
+        "(define-fun f ((a Bool)) Bool (f a)) (assert (f true))",
+        "(assert (not (not (not true))))" + "(assert " + "(not " * 3000 + "true" + ")" * 3001,
+        "(declare-const v0 Bool) (assert v0)",
+        "\ufffd\x00",
+    ],
+)
+def test_a_hostile_question_is_a_sentence(exported, text: str, tmp_path: Path) -> None:
+    files = mutations.read_files(exported["proved"][1].folder)
+    hostile = mutations.with_manifest({**files, "question.smt2": text})
+    refuses(exported["proved"][1].folder, [Mutation("hostile", hostile)], tmp_path)
+
+
+def test_files_that_are_no_text_are_a_sentence(exported, tmp_path: Path) -> None:
+    folder = exported["proved"][1].folder
+    for number, name in enumerate(("README.md", "question.smt2", "question.cnf", "question.drat", "manifest.json")):
+        mutations.write_files(tmp_path / str(number), mutations.read_files(folder))
+        (tmp_path / str(number) / name).write_bytes(b"\xff\xfe\x00")
+    for code, said in checked(folder, sorted(tmp_path.iterdir())):
+        assert code in (1, 2), said
+
+
 # What cannot be exported, and how it is written ---------------------------------------------------------------------------------
 
 
@@ -308,6 +370,48 @@ def test_rationals_have_no_question() -> None:
     claim = Claim(Values("x", Exact()), x == x)
     with pytest.raises(AssertionError):
         script(claim, "counterexample", "unsat")
+
+
+# The whole language ------------------------------------------------------------------------------------------------------------
+
+
+def of_every_kind() -> dict[str, Claim]:
+    sizes = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=2)
+    plain, normed = random_transformer(Fixed(1), 3, sizes), random_transformer(Fixed(1), 1, sizes, Options(norm="pre"))
+    two, q = prove.block(plain, free=["x0", "x1"], positions=2), Values("x y", parse_format("q:1,2"))
+    weights = [("layers.0.feed_forward.w1", (0, 0))]
+    decided = (prove.answer() == "UNDEFINED") | (prove.logit("YES") >= prove.logit("NO")) | (prove.answer() != "YES")
+    return {
+        "attention": Claim(two, prove.defined() >> (prove.after("x0", 1) <= prove.B)),
+        "definedness": Claim(two, prove.defined()),
+        "answers": Claim(two, decided),
+        "norm": Claim(prove.block(normed, free=["x0", "x1"]), (prove.answer() == "UNDEFINED") | (prove.after("x0") <= prove.B)),
+        "free weight": Claim(prove.block(plain, free=[("x0", 0)], weights=weights), prove.after("x0") <= prove.B),
+        "let": Claim(q, prove.let("d", x - y, lambda d: abs(d) >= d)),
+        "choice": Claim(q, prove.where(x > y, x, y) == prove.maximum(x, y)),
+        "division": Claim(q, x / y * y <= prove.B, requires=y != 0),
+    }
+
+
+@pytest.mark.parametrize("kind", of_every_kind())
+def test_claims_of_every_kind_are_exported_and_accepted(kind: str, tmp_path: Path) -> None:
+    claim = of_every_kind()[kind]
+    result = export(tmp_path / "new", claim, prove.check(claim, method="smt"), seconds=10)
+    assert "question.drat" in result.sizes
+    [(code, said)] = checked(result.folder, [result.folder])
+    assert code == 0, said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", ["fixed:2", "q:2,2", "float:2,1", "ieee:3,2,normal", "fp8_e4m3", "fp16"])
+def test_random_claims_are_exported_and_accepted(format: str, tmp_path: Path) -> None:
+    for number in range(12):
+        claim = random_claim("values" if number % 3 else "block", format, number)
+        verdict = prove.check(claim, method="smt", seconds=10)
+        if not isinstance(verdict, prove.Unknown):
+            result = export(tmp_path / str(number), claim, verdict, seconds=5)
+            [(code, said)] = checked(result.folder, [result.folder])
+            assert code == 0, said
 
 
 # Larger ------------------------------------------------------------------------------------------------------------------------

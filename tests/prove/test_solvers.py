@@ -7,7 +7,7 @@ import pytest
 from glyptic.numbers import Fixed
 from glyptic.prove import Claim, Proved, Refuted, Values, smt, variables
 from glyptic.prove.smt import bits, solvers
-from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask, opinions
+from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask, ask_each, opinions
 
 x, y = variables("x y")
 COMBINATIONS = [None, ("bitwuzla",), ("z3",), ("cvc5",), ("z3", "cvc5"), SOLVERS]
@@ -63,7 +63,7 @@ def test_claims_that_fold_are_decided_by_any_solvers(chosen) -> None:
 def test_the_third_opinion_is_asked_where_one_could_not_say(monkeypatch) -> None:
     status = {"bitwuzla": "unsat", "z3": "unsat", "cvc5": "unsat"}
     monkeypatch.setattr(solvers, "ask", lambda solver, script, limits: Reply(solver, status[solver]))
-    said = lambda chosen=None: [reply.solver for reply in opinions("", Limits(), chosen)]  # noqa: E731
+    said = lambda chosen=None: [reply.solver for reply in opinions([""], Limits(), chosen)]  # noqa: E731
     assert said() == ["bitwuzla", "z3"]
     assert said(SOLVERS) == ["bitwuzla", "z3", "cvc5"]
     for one in ("bitwuzla", "z3"):
@@ -131,3 +131,16 @@ def test_a_solver_that_breaks_in_any_way_is_an_unknown(monkeypatch) -> None:
     monkeypatch.setitem(solvers._ASK, "z3", broken(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         ask("z3", EASY)
+
+
+def test_one_reply_to_several_scripts_is_that_of_the_one_that_decides(monkeypatch) -> None:
+    def said(*statuses: str) -> str:
+        replies = iter(Reply("z3", status, 1.0) for status in statuses)
+        monkeypatch.setattr(solvers, "ask", lambda *_: next(replies))
+        return ask_each("z3", [""] * len(statuses)).status
+
+    assert said("unsat", "unsat") == "unsat"
+    assert said("unsat", "unknown", "unsat") == "unknown"
+    assert said("unknown", "sat", "unsat") == "sat"
+    assert said("unknown", "unsat", "unknown") == "unknown"
+    assert said("missing", "unsat") == "missing"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from glyptic.carve.building import Draft, Unit
+from glyptic.errors import InputError
 from glyptic.exact import Layer, Transformer
 from glyptic.numbers import Fixed, Format, parse_format
 from glyptic.prove import (
@@ -18,12 +19,17 @@ from glyptic.prove import (
     Values,
     Verdict,
     after,
+    answer,
     before,
     block,
+    bounds,
     check,
     defined,
+    exists,
     exp,
+    inputs,
     smt,
+    symbolic,
     variables,
 )
 from glyptic.prove.library.catalogue import THEOREMS
@@ -197,3 +203,34 @@ def test_plain_terms_confirm_what_the_simplifier_says(name: str) -> None:
 def test_plain_terms_confirm_the_whole_library_in_small_formats(scope: str) -> None:
     for one in THEOREMS:
         assert type(prove(Job(one.name, scope)).verdict) is type(plainly(one.name, scope)), one.name
+
+
+# Every method by itself ----------------------------------------------------------------------------------------------------
+
+
+def test_each_method_answers_a_claim_of_existence_by_itself() -> None:
+    """A method looks for an element that settles a claim: of existence, the one it finds proves it."""
+    there, nowhere = exists(Values("x", Fixed(2)), x * x == 2 * x, x > 0), exists(Values("x", Fixed(2)), x > x)
+    for method in (lambda claim: smt.check(claim, Fixed(2)), bounds.check, lambda claim: check(claim, method="enumerate")):
+        found = method(there)
+        assert isinstance(found, Proved) and found.witness is not None and found.witness.values == {"x": "2"}
+        assert isinstance(method(nowhere), Refuted)
+    T = split_scores(Fixed(2))
+    assert isinstance(symbolic.check(exists(inputs(T, max_length=2), answer() == "TIE")), Proved)
+
+
+@pytest.mark.parametrize(
+    "means",
+    [
+        {"terms": "plain", "method": "bounds"},
+        {"terms": "plain", "method": "enumerate"},
+        {"terms": "best"},
+        {"method": "guess"},
+        {"journal": "j.json", "method": "smt"},
+        {"journal": "j.json", "method": "symbolic"},
+        {"megabytes": 100, "method": "bounds"},
+    ],
+)
+def test_what_would_have_no_effect_is_refused(means: Any) -> None:
+    with pytest.raises(InputError, match=r"leave it out\.|is not one of"):
+        check(Claim(Values("x", Fixed(2)), x == x), **means)

@@ -3,7 +3,7 @@
 expressions           what is claimed, written in Python (with `conditions`); `evaluation` gives it a value in any arithmetic
 subjects, claims      what a claim ranges over, and the claim; `naming` refuses names that do not exist, `scopes` what is ill made
 answers               Proved, Refuted, Vacuous, Unknown
-checking, theorems    deciding a claim; the common ones by name
+checking, theorems    deciding a claim; the common ones by name; `existence` makes witnesses of what a method finds
 enumeration/          all inputs or values, each prefix computed once; in units, on all cores or a cluster, with a journal
 smt/                  claims on free values put to solvers, over bit-vectors that compute what the engines compute
 symbolic/             claims on inputs by decision diagrams over the tokens, where there are too many to run

@@ -10,11 +10,11 @@ from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
-from glyptic.prove.answers import Proved, Refuted, Unknown, Verdict
+from glyptic.prove.answers import Unknown, Verdict
 from glyptic.prove.claims import Block, Claim, Inputs, Values
 from glyptic.prove.enumeration.deciding import Means, enumerate_claim
 from glyptic.prove.enumeration.units import count_values
-from glyptic.prove.expressions import TRUE, ClaimError
+from glyptic.prove.expressions import ClaimError
 
 Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
 METHODS = get_args(Method)
@@ -70,29 +70,34 @@ def check(
       nothing makes it true, by enumeration: 127 inputs run
     """
     claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
-    if terms not in ("simplified", "plain"):
-        raise InputError(f"terms {terms!r} is not one of simplified, plain.")
-    asked = claim if claim.quantifier == "all" else one_condition(claim)
-    if method not in METHODS:
-        raise InputError(f"method {method!r} is not one of {', '.join(METHODS)}.")
-    first = None if terms == "plain" else _at_once(asked, method, seconds, journal is not None)
+    _check_means(method, terms, journal, megabytes)
+    first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None)
     if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
-        return answer_to(claim, first)
+        return first
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove import smt
 
         assert claim.subject.format is not None
         limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
         stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
-        found = smt.check(asked, claim.subject.format, terms=terms, **stated)
-        return answer_to(claim, first if isinstance(found, Unknown) and isinstance(first, Refuted) else found)
-    if terms != "simplified" and method == "enumerate":
-        raise InputError("terms='plain' is about solvers' terms; an enumeration has none.")
-    if megabytes is not None and method == "enumerate":
-        raise InputError("megabytes bounds solvers; an enumeration needs a few megabytes a worker whatever its length.")
+        found = smt.check(claim, claim.subject.format, terms=terms, **stated)
+        return found if first is None or not isinstance(found, Unknown) else first
     path = None if journal is None else Path(journal)
-    means = Means(engine, backend, workers, path, seconds, count_all, progress)
-    return answer_to(claim, enumerate_claim(asked, means))
+    return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
+
+
+def _check_means(method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None) -> None:
+    """Refuse what is not there, and what would have no effect."""
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is not one of {', '.join(METHODS)}.")
+    if terms not in get_args(Rules):
+        raise InputError(f"terms {terms!r} is not one of {', '.join(get_args(Rules))}.")
+    if terms == "plain" and method not in ("auto", "smt"):
+        raise InputError(f"terms='plain' is about solvers' terms, and method={method!r} has none; leave it out.")
+    if journal is not None and method not in ("auto", "enumerate"):
+        raise InputError(f"a journal is kept of an enumeration, and method={method!r} is none; leave it out.")
+    if megabytes is not None and method not in ("auto", "smt"):
+        raise InputError(f"megabytes bounds solvers, and method={method!r} asks none; leave it out.")
 
 
 def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool) -> Verdict | None:
@@ -123,32 +128,6 @@ def _too_many(claim: Claim) -> bool:
     return (
         not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
     )
-
-
-# Existence ------------------------------------------------------------------------------------------------------------
-
-
-def one_condition(claim: Claim) -> Claim:
-    """A claim of existence as one condition: a witness is what makes both sides true, and no precondition can be vacuous."""
-    return replace(claim, requires=TRUE, ensures=claim.requires & claim.ensures)
-
-
-def answer_to(claim: Claim, found: Verdict) -> Verdict:
-    """The verdict on a claim of existence, from the search for the smallest element that settles it.
-
-    What the search "refutes" with an example it has found: the example is the witness. What it "proves" is that there is none.
-    """
-    if claim.quantifier == "all":
-        return found
-    rests: dict[str, Any] = {"claim": str(claim), "method": found.method, "over": found.over, "inputs": found.inputs}
-    match found:
-        case Unknown():
-            return replace(found, claim=str(claim))
-        case Refuted():
-            rests |= {"witness": found.counterexample, "smallest": found.smallest}
-            return Proved(**rests, solvers=found.solvers, assumptions=found.assumptions, seconds=found.seconds)
-    rests |= {"counterexample": None, "solvers": found.solvers, "assumptions": found.assumptions}
-    return Refuted(**rests, seconds=found.seconds)
 
 
 def in_format(claim: Claim, format: AnyFormat | None) -> Claim:

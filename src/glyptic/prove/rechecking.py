@@ -22,9 +22,10 @@ from glyptic.prove import expressions as e
 from glyptic.prove.answers import Counterexample, Proved, Unknown, Verdict
 from glyptic.prove.assumptions import of_meaning
 from glyptic.prove.certificates import METHODS, example_in, load_certificate, size_of_claim
-from glyptic.prove.checking import check, one_condition
+from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import free_names
+from glyptic.prove.existence import searched
 from glyptic.prove.languages import Automaton, named_truly
 from glyptic.prove.minimise import example_of_codes, example_of_input, fails, input_fails
 from glyptic.prove.portable import Predicates, node_to_json
@@ -191,20 +192,20 @@ class _Case:
         """Run in exact fractions; what is observed there is compared, and what is said of all others as far as that is short."""
         given = example_in(self.said)
         assert given is not None
-        searched, named = (each if each.quantifier == "all" else one_condition(each) for each in (self.claim, self.named))
+        sought, named = searched(self.claim), searched(self.named)
         what = "counterexample" if self._witness is None else "witness"
         does, not_so = ("fails", "does not fail") if self._witness is None else ("meets", "does not meet")
         elements = _elements(self.named, given, what)
         of_inputs = isinstance(self.claim.subject, Inputs)
         rests = of_meaning(self.claim)
-        if not (input_fails if of_inputs else fails)(searched, elements):
+        if not (input_fails if of_inputs else fails)(sought, elements):
             said_no = f"the {what} {not_so} the claim, run in exact fractions"
             return Recheck(self.said, str(self.claim), said_no, False, assumptions=rests)
         shown = example_of_input if of_inputs else example_of_codes
         if shown(named, elements) != given:
             raise FileError(f"what the certificate says to be observed at its {what} is not what comes out there.")
-        found = f"the {what} {does} the claim, run in exact fractions: {shown(searched, elements)}"
-        wrong, details, more = self._others(shown(searched, elements))
+        found = f"the {what} {does} the claim, run in exact fractions: {shown(sought, elements)}"
+        wrong, details, more = self._others(shown(sought, elements))
         return Recheck(self.said, str(self.claim), wrong or found, not wrong, (), details, _once((*rests, *more)))
 
     @property

@@ -238,7 +238,7 @@ def _on_block(rng: random.Random, format: str) -> Claim:
     free = places[: rng.randint(1, 2 if size**2 <= MOST_RUNS else 1)]
     fixed = {place: _held(rng, format) for place in places if place not in free and rng.random() < 0.4}
     from_positions = tuple(name for name in some.coordinates if rng.random() < 0.2)
-    weights = _some_weight(rng, some) if rng.random() < 0.15 else ()
+    weights = _some_weight(rng, some, range(first, len(some.layers) if last is None else last)) if rng.random() < 0.15 else ()
     subject = Block(transformers, first, last, positions, tuple(free[len(weights) :]), fixed, from_positions, weights)
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, lambda _: ["before", "after", "after"], positions)
@@ -246,9 +246,10 @@ def _on_block(rng: random.Random, format: str) -> Claim:
     return sayings.claim(subject)
 
 
-def _some_weight(rng: random.Random, transformer: Transformer) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """One entry of a head, a feed-forward or the output, to be free."""
-    found = [(name, codes.shape) for name, codes, _ in parts(transformer) if "embedding" not in name and "norm" not in name]
+def _some_weight(rng: random.Random, transformer: Transformer, layers: range) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """One entry of the output, or of a head or a feed-forward that is run, to be free."""
+    run = ("output", *(f"layers.{l}.{part}" for l in layers for part in ("heads.", "feed_forward.")))
+    found = [(name, codes.shape) for name, codes, _ in parts(transformer) if name.startswith(run)]
     name, shape = rng.choice(found)
     return ((name, tuple(rng.randrange(n) for n in shape)),)
 

@@ -17,11 +17,17 @@ from tests.prove.fuzz.claims import MOST_ELEMENTS
 from glyptic.numbers.hosts import refusal
 from glyptic.prove import smt
 from glyptic.prove.answers import Refuted, Unknown, Verdict
-from glyptic.prove.checking import answer_to, one_condition
 from glyptic.prove.checking import check as decide
 from glyptic.prove.claims import Claim, Inputs, Values
 from glyptic.prove.enumeration.settings import judge, setting_of_codes
-from glyptic.prove.export.standalone import check as standalone
+from glyptic.prove.export.standalone.checker import elements as walking
+from glyptic.prove.export.standalone.checker.claims import Claim as OurClaim
+from glyptic.prove.export.standalone.checker.claims import nodes, read_claim
+from glyptic.prove.export.standalone.checker.examples import check_example, shown
+from glyptic.prove.export.standalone.checker.numbers import Format, constant
+from glyptic.prove.export.standalone.checker.report import Report
+from glyptic.prove.export.standalone.checker.verdict import check_against_walk
+from glyptic.prove.export.standalone.checker.words import said as in_words
 from glyptic.prove.portable import claim_to_json
 
 SECONDS = 2.0  # for each question to a solver
@@ -36,15 +42,16 @@ class Findings:
     said: Counter[str] = field(default_factory=Counter)
 
 
-WAYS = ("reference", "fast", "smt", "z3")  # both engines; the solvers as they are asked; one solver alone
+# Both engines; the solvers as they are asked; one solver alone; diagrams over tokens; boxes of values.
+WAYS = ("reference", "fast", "smt", "z3", "symbolic", "bounds")
 
 
 def compare(claim: Claim, seconds: float = SECONDS, points: int = POINTS, ways: tuple[str, ...] = WAYS) -> Findings:
     """Decide a claim in all ways; whatever differs, and whatever breaks, is a finding."""
     findings = Findings()
-    ours = standalone.read_claim(json.loads(json.dumps(claim_to_json(claim))))
-    small = standalone.count(ours) <= MOST_ELEMENTS
-    tally = standalone.walk(ours, MOST_ELEMENTS) if small else None
+    ours = read_claim(json.loads(json.dumps(claim_to_json(claim))))
+    small = walking.count(ours) <= MOST_ELEMENTS
+    tally = walking.walk(ours, MOST_ELEMENTS) if small else None
     if not small:
         findings.wrong += list(_differing_points(claim, ours, points))
     for way in ways:
@@ -68,9 +75,10 @@ def _decided(claim: Claim, way: str, seconds: float) -> Verdict | None:
     format: Any = claim.subject.format
     if way == "smt":
         return decide(claim, method="smt", seconds=seconds)
+    if way in ("symbolic", "bounds"):  # what these decide, they decide at once
+        return decide(claim, method=way, seconds=seconds / 8)  # type: ignore[arg-type]
     if way == "z3":
-        asked = claim if claim.quantifier == "all" else one_condition(claim)
-        return answer_to(claim, smt.check(asked, format, seconds=seconds, solvers=["z3"]))
+        return smt.check(claim, format, seconds=seconds, solvers=["z3"])
     if way == "fast" and any(refusal(format, fused) is not None for fused in _fused(claim)):
         return None
     return decide(claim, method="enumerate", engine=way, workers=1, count_all=True, progress=False)  # type: ignore[arg-type]
@@ -87,42 +95,42 @@ def _may_be_open(verdict: Unknown) -> bool:
     return not any(word in verdict.reason for word in ("contradiction", "fault"))
 
 
-def _against(ours: standalone.Claim, verdict: Verdict, tally: standalone.Tally | None, points: int) -> Iterator[str]:
+def _against(ours: OurClaim, verdict: Verdict, tally: walking.Tally | None, points: int) -> Iterator[str]:
     """What speaks against a verdict: all elements where they are few, some of them and the counterexample where they are many."""
     said = type(verdict).__name__
     if isinstance(verdict, Unknown):
         return
     data = json.loads(json.dumps(verdict.__dict__, default=lambda x: x.__dict__))
-    report = standalone.Report()
-    element = standalone.check_example(ours, {"answer": said, **data}, report, None)
+    report = Report()
+    element = check_example(ours, {"answer": said, **data}, report)
     if tally is None:
         yield from (line for line in report.lines if line.startswith("CONTRADICTED"))
         some = ours.quantifier == "some"
         for candidate in points_of(ours, points):
-            meets, true = standalone.judge(ours, candidate)
+            meets, true = walking.judge(ours, candidate)
             hit = meets and (true is True) == some
             if (said == "Vacuous" and meets) or (hit and said == ("Refuted" if some else "Proved")):
-                yield f"{said}, but at {standalone.shown(ours, candidate)} the claim comes out {true}"
+                yield f"{said}, but at {shown(ours, candidate)} the claim comes out {true}"
                 return
         return
-    if standalone.answer(ours, tally) != said:
-        yield f"{said}, and check.py says {standalone.answer(ours, tally)}, first {tally.first}"
+    if walking.answer(ours, tally) != said:
+        yield f"{said}, and check.py says {walking.answer(ours, tally)}, first {tally.first}"
         return
-    standalone.check_against_walk(ours, {"answer": said, **data}, tally, element, report)
+    check_against_walk(ours, {"answer": said, **data}, tally, element, report)
     yield from (line for line in report.lines if line.startswith("CONTRADICTED"))
 
 
-def points_of(ours: standalone.Claim, size: int) -> Iterator[tuple[Any, ...]]:
+def points_of(ours: OurClaim, size: int) -> Iterator[tuple[Any, ...]]:
     """Random and adversarial elements: the claim's own constants, the ends of the format, both sides of 0, of 1 and of what exp
     tells apart, and any."""
-    yield from standalone.sample(ours, size, seed=len(standalone.said(ours.ensures)))
+    yield from walking.sample(ours, size, seed=len(in_words(ours.ensures)))
     if ours.kind == "inputs":
         return
     rng = random.Random(size)
     first, last = ours.format.codes()
-    said = [node["number"] for side in (ours.requires, ours.ensures) for node in standalone.nodes(side) if "number" in node]
-    named = [ours.format.code(standalone.constant(number, ours.format)) for number in said]
-    free = standalone.free_names(ours)
+    said = [node["number"] for side in (ours.requires, ours.ensures) for node in nodes(side) if "number" in node]
+    named = [ours.format.code(constant(number, ours.format)) for number in said]
+    free = walking.free_names(ours)
     yield from product(*[named] * len(free)) if len(named) ** len(free) <= size else ()
     edges = [code for edge in named + _edges(ours.format) for code in (edge - 1, edge, edge + 1) if first <= code <= last]
     for _ in range(size):
@@ -130,7 +138,7 @@ def points_of(ours: standalone.Claim, size: int) -> Iterator[tuple[Any, ...]]:
 
 
 @lru_cache
-def _edges(format: standalone.Format) -> list[int]:
+def _edges(format: Format) -> list[int]:
     """Codes where exp begins to be more than 0, reaches 1, and reaches B; and powers of two."""
     first, last = format.codes()
 
@@ -146,7 +154,7 @@ def _edges(format: standalone.Format) -> list[int]:
     return found + powers + [-power for power in powers]
 
 
-def _differing_points(claim: Claim, ours: standalone.Claim, size: int) -> Iterator[str]:
+def _differing_points(claim: Claim, ours: OurClaim, size: int) -> Iterator[str]:
     """Elements of which the engines and check.py judge differently."""
     if isinstance(claim.subject, Inputs):
         return
@@ -155,7 +163,7 @@ def _differing_points(claim: Claim, ours: standalone.Claim, size: int) -> Iterat
     for engine in ("reference", "auto"):
         satisfying, failing = judge(claim, setting_of_codes(claim, codes, engine))  # type: ignore[arg-type]
         for element, meets, fails in zip(elements, satisfying, failing, strict=True):
-            our_meets, true = standalone.judge(ours, element)
+            our_meets, true = walking.judge(ours, element)
             found = our_meets and (true is True) == (claim.quantifier == "some")
             if (bool(meets), bool(fails)) != (our_meets, found):
                 yield f"engine {engine} at {element}: meets {meets}, fails {fails}; check.py: {our_meets}, {true}"

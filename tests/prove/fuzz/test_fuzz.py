@@ -95,20 +95,27 @@ def unguarded(terms: Terms, a: Number, stairs) -> Number:
     return Number(image, stairs.lows[0], stairs.highs[-1])
 
 
-FAULTY = [("q:6,10", 21), ("q:6,10", 22), ("fixed:10", 30), ("fixed:10", 32)]  # of the first 84 cases, 7 were wrong by this fault
+# Where it shows first; 5 of the first 120 cases are wrong by this fault. If cases change, it is looked for among them all.
+FAULTY = [("q:6,10", 36), ("q:6,10", 38), ("fixed:10", 55), ("fixed:10", 56)]
+FAULTY += [(format, number) for number in range(SHARD * 3) for format in ("fixed:10", "q:6,10")]
+
+
+def first_wrong(sign: str) -> str:
+    """What the second fuzzer finds first that bears a sign."""
+    found = (text for format, number in FAULTY for text in findings("splits", format, number).wrong if sign in text)
+    return next(found, "nothing")
 
 
 def test_a_domain_that_leaves_values_out_is_found_by_the_second_fuzzer(monkeypatch):
     monkeypatch.setattr(Terms, "_enclose", unguarded)
     monkeypatch.setattr(deciding, "disagreement", lambda claim, question: None)
-    wrong = [text for format, number in FAULTY for text in findings("splits", format, number).wrong]
-    assert any("Proved, but at" in text for text in wrong) and any("Vacuous, but at" in text for text in wrong), wrong
+    assert "Proved, but at" in first_wrong("Proved") and "Vacuous, but at" in first_wrong("Vacuous")
 
 
 def test_and_without_a_fuzzer_by_the_trial_of_terms_before_a_proof(monkeypatch):
+    """The same fault with the safeguard in place: nothing is proved, and the verdict says that the terms are at fault."""
     monkeypatch.setattr(Terms, "_enclose", unguarded)
-    wrong = [text for format, number in FAULTY for text in findings("splits", format, number).wrong]
-    assert wrong and not any("but at" in text for text in wrong), wrong
+    assert "a fault in the solvers' terms" in first_wrong("smt")
 
 
 # What the fuzzers have found --------------------------------------------------------------------------------------------------

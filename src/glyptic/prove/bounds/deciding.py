@@ -20,6 +20,7 @@ from glyptic.prove.bounds.layers import BoxSetting, Unbounded, refusal
 from glyptic.prove.claims import Claim
 from glyptic.prove.enumeration.settings import free_names, judge, setting_of_codes
 from glyptic.prove.evaluation import truth
+from glyptic.prove.existence import settled
 from glyptic.prove.minimise import fails, refutation, satisfies
 
 METHOD = "bounds"
@@ -28,6 +29,7 @@ CONTRADICTION = "a contradiction between the engine and the exact fractions; ple
 _AT_ONCE = 1 << 13
 
 
+@settled
 def check(claim: Claim, *, seconds: float | None = 60.0, boxes: int = MOST_BOXES) -> Verdict:
     """Decide a claim on values or dense layers, within a number of boxes and seconds of processor time.
 

@@ -61,13 +61,11 @@ class BoxSetting(SpanSetting):
             return Partial(self.variables[node.name], self.never)
         if isinstance(node, e.Attention):
             raise Unbounded(f"{node}: attention is not bounded here")
-        run = self.runs[node.of]
-        return Partial(self._brought(run.read(node), run), self.never)
+        return Partial(self._brought(self.runs[node.of], self.runs[node.of].read(node)), self.never)
 
-    def _brought(self, span: Span, run: _Run) -> Span:
-        """A run's values in the claim's arithmetic: a transformer that fuses may run in another host, or in fractions."""
-        low, high = (brought(end, run.arithmetic.engine, self.arithmetic.engine) for end in (span.low, span.high))
-        return Span(low, high)
+    def _brought(self, run: _Run, span: Span) -> Span:
+        """A span of a run in the numbers of the first: two transformers may run in different hosts, one in fractions."""
+        return Span(*(brought(end, run.whole.arithmetic, self.arithmetic.engine) for end in span))
 
     def word(self, node: e.Word) -> dict[str, Maybe]:
         if isinstance(node, e.Text):
@@ -81,7 +79,7 @@ class BoxSetting(SpanSetting):
     def _answer(self, run: _Run) -> dict[str, Maybe]:
         """Each answer with where it is given, TIE and UNDEFINED among them."""
         options, undefined = run.transformer.options, self.never
-        contest = [self._brought(logit, run) for logit in run.logits()]
+        contest = [self._brought(run, logit) for logit in run.logits()]
         if options.answer == "softmax":
             contest, undefined = self._shares(contest, subtracted=options.attention == "max-subtracted")
         words: dict[str, Maybe] = {}

@@ -19,6 +19,7 @@ from glyptic.prove.assumptions import of_enumeration
 from glyptic.prove.claims import Block, Claim, Inputs
 from glyptic.prove.enumeration.journal import Journal
 from glyptic.prove.enumeration.units import Job, Tally, Unit, count_values, merged, plan, size_of, smaller, work
+from glyptic.prove.existence import settled
 from glyptic.prove.minimise import example_of_codes, example_of_input, fails, input_fails, refutation
 
 METHOD = "enumeration"
@@ -42,6 +43,7 @@ class Means:
     progress: bool = True
 
 
+@settled
 def enumerate_claim(claim: Claim, means: Means) -> Verdict:
     """Run all elements of a claim; `claim.subject` has a format."""
     started = time.time()

@@ -29,7 +29,7 @@ from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
 from glyptic.prove.smt.terms import Inexpressible
 
 KIND, VERSION = "glyptic.prove.export", 1
-PROGRAMS = ("check.py", "files.py", "blast.py", "drat.py")
+PROGRAMS = ("check.py", "checker/*.py", "blast.py", "drat.py")
 QUESTION, CLAUSES, DRAT, CPC = "question.smt2", "question.cnf", "question.drat", "question.cpc"
 
 
@@ -43,7 +43,8 @@ class Exported:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"exported to {self.folder}: {', '.join(self.sizes)}"]
+        names = dict.fromkeys(name.partition("/")[0] + "/" * ("/" in name) for name in self.sizes)  # checker/ in one
+        lines = [f"exported to {self.folder}: {', '.join(names)}"]
         lines += [f"  {said}" for said in self.answers]
         lines += [f"  left out: {name}, for {reason}" for name, reason in self.left_out.items()]
         return "\n".join([*lines, f"  check it without Glyptic: python {self.folder}/check.py {self.folder}"])
@@ -73,12 +74,18 @@ def export(
         answers = _answers(posed, Limits(seconds, None))
         if posed.expected == "unsat":
             files |= _proofs(posed, seconds, megabytes, left_out)
-    standalone = Path(__file__).parent / "standalone"
-    files |= {name: (standalone / name).read_text(encoding="utf-8") for name in PROGRAMS}
+    files |= programs()
     files["README.md"] = readme(claim, verdict, files, answers, left_out)
     files["manifest.json"] = _json(_manifest(files, answers, left_out))
     _write(target, files)
     return Exported(target, {name: len(text.encode()) for name, text in files.items()}, answers, left_out)
+
+
+def programs() -> dict[str, str]:
+    """The programs of a folder by their names there, `checker/` and all."""
+    standalone = Path(__file__).parent / "standalone"
+    paths = [path for pattern in PROGRAMS for path in sorted(standalone.glob(pattern))]
+    return {path.relative_to(standalone).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def check_target(target: Path) -> None:
@@ -202,6 +209,7 @@ def _write(target: Path, files: Mapping[str, str]) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
         for name, text in files.items():
+            (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text(text, encoding="utf-8")
         os.replace(temporary, target)  # onto an empty folder, or nothing
     except OSError as error:

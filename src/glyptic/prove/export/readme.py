@@ -11,7 +11,7 @@ SAYS = {
     "claim.json": "the claim, weights and all: the one thing that must be what you mean",
     "verdict.json": "the verdict, with the digest of the claim that it is about",
     "check.py": "checks all of this; reads claim.json itself and computes in integers and fractions",
-    "files.py": "what check.py does with the files below",
+    "checker/": "what check.py consists of, one idea a file; it says in which order to read them",
     "blast.py": "makes question.cnf from question.smt2",
     "drat.py": "checks question.drat",
     "question.smt2": "the question to solvers, in plain terms: nothing is simplified, and every assumption is a definition in it",
@@ -60,7 +60,8 @@ def _assumptions(verdict: Verdict) -> str:
 
 
 def _files(files: Mapping[str, str], left_out: Mapping[str, str]) -> str:
-    rows = [f"| {name} | {says} |" for name, says in SAYS.items() if name in files]
+    there = {*files, "checker/"}
+    rows = [f"| {name} | {says} |" for name, says in SAYS.items() if name in there]
     rows.append("| manifest.json | the SHA-256 of every file: a convenience against damage; nothing rests on it |")
     missing = [f"- **{name} is left out**: {_quoted(reason)}." for name, reason in left_out.items()]
     return "\n".join(["## The files\n", "| file | what it is |", "| --- | --- |", *rows, "", *missing, ""])

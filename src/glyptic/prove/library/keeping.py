@@ -23,7 +23,7 @@ KIND, VERSION = "glyptic.prove.library", 1
 
 
 def question_digest(job: Job) -> str:
-    """A fingerprint of what is put to the solvers, and of who may be asked for how long; of a refusal, of its reason."""
+    """A fingerprint of what is put to the solvers, whatever they may take: what was found stays found."""
     format, products = read_scope(job.scope)
     try:
         question = pose(theorem(job.theorem).claim(format, products), format, job.terms)
@@ -31,7 +31,7 @@ def question_digest(job: Job) -> str:
         text = f"refused: {error}"
     else:
         text = bits.script([*question.domain, question.given]) + bits.script(question.failing)
-    return hashlib.sha256(f"{text}\n{job}".encode()).hexdigest()
+    return hashlib.sha256(f"{job.terms}\n{text}".encode()).hexdigest()
 
 
 class Kept:
@@ -46,7 +46,10 @@ class Kept:
         data = self.rows.get(_key(job))
         if data is None or data["question"] != question_digest(job):
             return None
-        verdict = None if data["verdict"] is None else verdict_from_json(data["verdict"])
+        try:
+            verdict = None if data["verdict"] is None else verdict_from_json(data["verdict"])
+        except FileError:  # written by another version
+            return None
         return Row(job.theorem, theorem(job.theorem).says, job.scope, verdict, data["refusal"], data["seconds"])
 
     def enter(self, job: Job, row: Row) -> None:

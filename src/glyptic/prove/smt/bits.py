@@ -189,6 +189,23 @@ def both(a: Bits, b: Bits) -> Bits:
     return b if a is TRUE or a is b else a if b is TRUE else _binary("and", a, b)
 
 
+def conjuncts(a: Bits) -> list[Bits]:
+    """The conditions that together are this one, each once: of `true` none.
+
+    >>> x = variable("x", BOOLEAN)
+    >>> conjuncts(both(x, both(opposite(x), x))) == [x, opposite(x)], conjuncts(TRUE)
+    (True, [])
+    """
+    found, stack = dict[int, Bits](), [a]
+    while stack:
+        node = stack.pop()
+        if node.operation == "and":
+            stack.extend(reversed(node.arguments))
+        elif node is not TRUE:
+            found.setdefault(id(node), node)
+    return list(found.values())
+
+
 def either(a: Bits, b: Bits) -> Bits:
     if TRUE in (a, b):
         return TRUE

@@ -16,6 +16,7 @@ from glyptic.numbers import AnyFormat, Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict
 from glyptic.prove.assumptions import of_meaning, of_solvers
 from glyptic.prove.claims import Claim, Inputs
+from glyptic.prove.existence import settled
 from glyptic.prove.minimise import fails, refutation, satisfies
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.agreement import disagreement
@@ -29,6 +30,7 @@ METHOD = "smt"
 SIMPLIFICATION = "simplification"  # who decided where the terms became `false` as they were built
 
 
+@settled
 def check(
     claim: Claim,
     format: AnyFormat,
@@ -36,13 +38,12 @@ def check(
     seconds: float | None = 60.0,
     megabytes: int | None = 4096,
     solvers: Sequence[str] | None = None,
-    enough: int | None = None,
     terms: Rules = "simplified",
 ) -> Verdict:
     """Decide a claim for all values of the format; each solver may take the processor time and memory given, for each question.
 
-    Solvers are asked until two agree, or as many as are `enough`; those that are named are all asked. Plain terms are not
-    simplified: slower, and a check of what simplifies them.
+    Solvers are asked until two agree; those that are named are all asked. Plain terms are not simplified: slower, and a check
+    of what simplifies them.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove.claims import Claim, Values
@@ -62,7 +63,7 @@ def check(
         question = pose(claim, format, terms)
     except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"what solvers' terms cover: {error}")
-    return _Case(claim, question, solvers, enough, Limits(seconds, megabytes), start).verdict()
+    return _Case(claim, question, solvers, Limits(seconds, megabytes), start).verdict()
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,11 @@ class _Case:
     claim: Claim
     question: Question
     solvers: Sequence[str] | None
-    enough: int | None
     limits: Limits
     start: float = field(default_factory=time.perf_counter)
 
     def verdict(self) -> Verdict:
-        replies = self._opinions(self.question.failing)
+        replies = self._opinions(self.question.failing_parts)
         found = next((reply for reply in replies if reply.status == "sat"), None)
         if found is not None:
             return self._refuted(found, replies)
@@ -90,11 +90,12 @@ class _Case:
             return self._unknown(f"a fault in the solvers' terms: {wrong}; please report this claim", replies)
         return self._proved(replies) if self.question.given is bits.TRUE else self._proved_if_met(replies)
 
-    def _opinions(self, conditions: list[Bits]) -> list[Reply]:
-        """What the solvers say; none is asked where the terms became `false` as they were built."""
-        if bits.FALSE in conditions:
+    def _opinions(self, questions: list[list[Bits]]) -> list[Reply]:
+        """What the solvers say of some questions together; none is asked where all became `false` as they were built."""
+        left = [conditions for conditions in questions if bits.FALSE not in conditions]
+        if not left:
             return [Reply(SIMPLIFICATION, "unsat")]
-        return opinions(bits.script(conditions), self.limits, self.solvers, self.enough)
+        return opinions([bits.script(conditions) for conditions in left], self.limits, self.solvers)
 
     def _proved(self, replies: list[Reply]) -> Proved:
         said, trusted = tuple(map(_said, replies)), self._trusted(replies)
@@ -103,7 +104,7 @@ class _Case:
 
     def _proved_if_met(self, replies: list[Reply]) -> Verdict:
         """No counterexample: the claim is proved if its precondition can be met, vacuous if not, and open if nobody knows."""
-        met = self._opinions([*self.question.domain, self.question.given])
+        met = self._opinions([[*self.question.domain, self.question.given]])
         if met[-1].status == "sat" and satisfies(self.claim, codes_of(self.question, met[-1])):
             return self._proved(replies)
         tried = [f"the precondition: {_said(reply)}" for reply in met]

@@ -56,6 +56,11 @@ class Question:
         """What a counterexample satisfies."""
         return [*self.domain, self.given, self.fails]
 
+    @property
+    def failing_parts(self) -> list[list[Bits]]:
+        """The same for each condition that the claim is made of: a counterexample breaks one, and one is easier to prove."""
+        return [[*self.domain, self.given, bits.opposite(part)] for part in bits.conjuncts(self.good)]
+
 
 def pose(
     claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -81,24 +81,34 @@ def ask(solver: str, script: str, limits: Limits = Limits()) -> Reply:  # noqa: 
     return Reply(reply.solver, reply.status, seconds, reply.model, reply.reason)
 
 
+def ask_each(solver: str, scripts: Sequence[str], limits: Limits = Limits()) -> Reply:  # noqa: B008 (a frozen value)
+    """One reply to several scripts, each within the limits: a solution of any of them; that there is none, if none has one."""
+    replies: list[Reply] = []
+    for script in scripts:
+        replies.append(ask(solver, script, limits))
+        if replies[-1].status in ("sat", "missing"):
+            break
+    last, open = replies[-1], [reply for reply in replies if reply.status == "unknown"]
+    found = open[0] if open and last.status == "unsat" else last
+    return replace(found, seconds=sum(reply.seconds for reply in replies))
+
+
 def opinions(
-    script: str,
+    scripts: Sequence[str],
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     solvers: Sequence[str] | None = None,
-    enough: int | None = None,
 ) -> list[Reply]:
-    """The solvers' replies, in order, up to the first that finds a solution.
+    """The solvers' replies to some scripts, in order, up to the first that finds a solution of one.
 
-    The next is asked until `enough` have found none: by default two, so the third only speaks where one of the others could not
-    say; solvers that are named are all asked.
+    By default the next is asked until two have found none, so the third only speaks where one of the others could not say;
+    solvers that are named are all asked.
     """
     replies: list[Reply] = []
-    if enough is None:
-        enough = AGREEING if solvers is None else len(solvers)
+    enough = AGREEING if solvers is None else len(solvers)
     for solver in SOLVERS if solvers is None else solvers:
         if sum(reply.status == "unsat" for reply in replies) == enough:
             break
-        replies.append(ask(solver, script, limits))
+        replies.append(ask_each(solver, scripts, limits))
         if replies[-1].status == "sat":
             break
     return replies

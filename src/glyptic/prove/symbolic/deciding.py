@@ -20,6 +20,7 @@ from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.deciding import describe
 from glyptic.prove.enumeration.settings import judge, setting_of_visit, walk_of
 from glyptic.prove.enumeration.trie import whole_visit
+from glyptic.prove.existence import settled
 from glyptic.prove.minimise import example_of_input, input_fails
 from glyptic.prove.symbolic.diagrams import MOST_NODES, Diagrams, TooLarge
 from glyptic.prove.symbolic.inputs import Inexpressible, OfLength, conditions
@@ -29,6 +30,7 @@ _TRIED_LENGTHS, _TRIED = 6, 24  # inputs run beside the diagrams, of each of som
 _IN_FRACTIONS, _SHORT = 4, 8  # of the shortest length, by the reference, if it is short
 
 
+@settled
 def check(claim: Claim, *, seconds: float | None = None, nodes: int = MOST_NODES) -> Verdict:
     """Decide a claim on inputs, within a number of nodes and seconds of processor time.
 

@@ -26,6 +26,9 @@ Vector = list[Literal]  # the lowest bit first
 Value = Any  # a Literal for a truth value, a Vector for a vector of bits
 
 
+MEANINGLESS = (ValueError, TypeError, AttributeError, IndexError, KeyError, RecursionError)  # what nonsense may lead to
+
+
 class Refused(Exception):
     """The text is not of the part of SMT-LIB that is read here."""
 
@@ -275,7 +278,7 @@ class Reader:
                     raise Refused(f"{name} is not defined.")
                 return found
             case ["_", str(number), width] if number.startswith("bv"):
-                return [TRUE if int(number[2:]) >> k & 1 else FALSE for k in range(int(width))]
+                return [TRUE if int(number[2:]) >> k & 1 else FALSE for k in range(_size(width))]
             case [operation, *arguments]:
                 values = [self._value(argument, local) for argument in arguments]
                 if str(operation) in self.functions:
@@ -332,9 +335,9 @@ class Reader:
             case ["_", "extract", high, low], [a] if 0 <= int(low) <= int(high) < len(a):
                 return a[int(low) : int(high) + 1]
             case ["_", "zero_extend", count], [a]:
-                return a + [FALSE] * int(count)
+                return a + [FALSE] * _size(count)
             case ["_", "sign_extend", count], [a]:
-                return a + [a[-1]] * int(count)
+                return a + [a[-1]] * _size(count)
             case "bvneg", [a]:
                 return self.circuit.subtract([FALSE] * len(a), a)
             case "bvnot", [a]:
@@ -379,6 +382,13 @@ class Reader:
             case "bvashr":
                 return gates.shift(a, b, False, a[-1])
         raise Refused(f"the operation {operation} is not read here.")
+
+
+def _size(word: str) -> int:
+    """A number of bits; one that no question needs is refused before memory is taken for it."""
+    if not (isinstance(word, str) and word.isdecimal() and int(word) < 10_000):
+        raise Refused(f"{word} is not a number of bits that is read here.")
+    return int(word)
 
 
 # 4. Clauses -----------------------------------------------------------------------------------------------------------------
@@ -493,7 +503,7 @@ def main(arguments: list[str]) -> int:
     try:
         with open(arguments[0], encoding="utf-8") as file:
             made = dimacs(file.read())
-    except (Refused, OSError, ValueError, RecursionError) as error:
+    except (Refused, OSError, *MEANINGLESS) as error:
         print(f"{arguments[0]}: {error}", file=sys.stderr)
         return 2
     if len(arguments) == 1:

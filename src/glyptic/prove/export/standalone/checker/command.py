@@ -1,0 +1,49 @@
+"""The command: read the claim and the verdict, check them and what lies beside them, and print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from .claims import Claim, read_claim
+from .files import check_files
+from .reading import Unreadable, need, read_json
+from .verdict import check, read_verdict
+from .words import describe
+
+
+def read(path: Path) -> tuple[Claim, dict[str, Any]]:
+    """The claim and the verdict of a folder, or of a file that holds both."""
+    file = path / "claim.json" if path.is_dir() else path
+    data = read_json(file)
+    need(isinstance(data, dict), f"{file} holds no claim.")
+    whole = "claim" in data and "verdict" in data
+    claim = read_claim(data["claim"] if whole else data)
+    verdict = data["verdict"] if whole else read_json(file.parent / "verdict.json")
+    return claim, read_verdict(verdict)
+
+
+def main(arguments: list[str]) -> int:
+    """The exit status: 0 if nothing contradicts the verdict, 1 if something does, 2 if the input cannot be read."""
+    limit, paths = 20_000, list(arguments)
+    try:
+        if "--limit" in paths:
+            place = paths.index("--limit")
+            given = paths[place + 1] if place + 1 < len(paths) else ""
+            need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
+            limit = int(given)
+            del paths[place : place + 2]
+        paths = paths or [str(Path(__file__).resolve().parents[1])]
+        need(len(paths) == 1 and not paths[0].startswith("-"), "usage: python check.py [FOLDER] [--limit N]")
+        claim, verdict = read(Path(paths[0]))
+        print("THE CLAIM", *describe(claim), "", f"THE VERDICT: {verdict['answer']}, by {verdict['method']}", sep="\n")
+        report = check(claim, verdict, limit)
+        if Path(paths[0]).is_dir():
+            check_files(Path(paths[0]), claim, verdict, report, limit)
+    except (Unreadable, UnicodeDecodeError, OSError) as reason:
+        print(f"check.py: {reason}", file=sys.stderr)
+        return 2
+    print(*sorted(report.lines, key=lambda line: line.startswith("on trust")), sep="\n")
+    print("", "CONTRADICTED" if report.wrong else "nothing contradicts the verdict", sep="\n")
+    return 1 if report.wrong else 0

@@ -1,0 +1,248 @@
+"""The transformer's forward pass.
+
+    h_i = [token + position]          for every position i; every + and · below is rounded, sums go from left to right
+    each layer:  h_i += Σ_heads W_O Σ_j s_ij (W_V h_j),   s_i = softmax over the j that i sees of ⟨W_Q h_i, W_K h_j⟩
+                 h_i += W_2 relu(W_1 h_i + b_1) + b_2
+    the answer:  the largest of softmax(OUTPUT h_last), or of OUTPUT h_last itself
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .numbers import Format
+
+OPTIONS = {
+    "products": ("rounded", "fused"),
+    "attention": ("softmax", "max-subtracted", "leftmost", "rightmost", "average"),
+    "scale": (False, True),
+    "mask": ("causal", "strict", "full"),
+    "norm": ("none", "pre", "post"),
+    "answer": ("softmax", "logits"),
+    "ties": ("explicit", "first"),
+}
+Vector = list[Any]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A transformer: its names, its options, and every array by its name, as nested lists of values."""
+
+    name: str
+    format: Format
+    vocabulary: list[str]
+    coordinates: list[str]
+    answers: list[str]
+    options: dict[str, Any]
+    heads: list[int]  # how many each layer has
+    arrays: dict[str, Any]
+
+
+class ZeroByZero(Exception):
+    """A softmax whose exps are all 0, or a LayerNorm whose variance is 0."""
+
+
+@dataclass
+class Trace:
+    """What a pass leaves behind: columns of the residual by stage, scores and weights by (layer, head, query, key)."""
+
+    residual: dict[str, list[Vector]] = field(default_factory=dict)
+    score: dict[tuple[int, int, int, int], Any] = field(default_factory=dict)
+    weight: dict[tuple[int, int, int, int], Any] = field(default_factory=dict)
+
+
+def inner_product(model: Model, x: Vector, y: Vector) -> Any:
+    """Σ x_k·y_k. A product with 0 is 0, and adding 0 changes nothing: those are passed over."""
+    format, fused, total = model.format, model.options["products"] == "fused", 0
+    for a, b in zip(x, y, strict=True):
+        if a and b:
+            total = format.fused(total, a, b) if fused else format.add(total, format.multiply(a, b))
+    return total
+
+
+def linear(model: Model, part: str, x: Vector) -> Vector:
+    return [inner_product(model, row, x) for row in model.arrays[part]]
+
+
+def added(format: Format, x: Vector, y: Vector) -> Vector:
+    return [format.add(a, b) for a, b in zip(x, y, strict=True)]
+
+
+def summed(format: Format, terms: Vector) -> Any:
+    total = 0
+    for term in terms:
+        total = format.add(total, term)
+    return total
+
+
+def softmax(format: Format, scores: Vector) -> Vector:
+    """[[exp x_i] / Σ_j [exp x_j]]; the maximum is not subtracted."""
+    exps = [format.exp(score) for score in scores]
+    whole = summed(format, exps)
+    if whole == 0:
+        raise ZeroByZero
+    return [format.divide(e, whole) for e in exps]
+
+
+def shares(format: Format, scores: Vector, kind: str) -> Vector:
+    """How attention is divided over the scores that a query sees."""
+    largest = max(scores)
+    if kind == "softmax":
+        return softmax(format, scores)
+    if kind == "max-subtracted":
+        return softmax(format, [format.subtract(score, largest) for score in scores])
+    best = [j for j, score in enumerate(scores) if score == largest]
+    chosen = {"leftmost": best[:1], "rightmost": best[-1:], "average": best}[kind]
+    share = format.divide_by_count(format.one(), len(chosen))
+    return [share if j in chosen else 0 for j in range(len(scores))]
+
+
+def seen_by(mask: str, query: int, positions: int) -> range:
+    return range({"causal": query + 1, "strict": query, "full": positions}[mask])
+
+
+def layer_norm(model: Model, part: str, x: Vector) -> Vector:
+    """γ (x − mean) / √(variance + ε) + β, every step rounded."""
+    F, d = model.format, len(x)
+    mean = F.divide_by_count(summed(F, x), d)
+    centred = [F.subtract(a, mean) for a in x]
+    variance = F.divide_by_count(summed(F, [F.multiply(a, a) for a in centred]), d)
+    deviation = F.root(F.add(variance, model.arrays[f"{part}.epsilon"]))
+    if deviation == 0:
+        raise ZeroByZero
+    scaled = [F.multiply(g, F.divide(a, deviation)) for g, a in zip(model.arrays[f"{part}.gain"], centred, strict=True)]
+    return added(F, scaled, model.arrays[f"{part}.bias"])
+
+
+def run_head(model: Model, l: int, h: int, columns: list[Vector], trace: Trace) -> list[Vector]:
+    """One head's output at every position."""
+    F, options, part = model.format, model.options, f"layers.{l}.heads.{h}"
+    queries, keys, values = (
+        [linear(model, f"{part}.{name}", column) for column in columns] for name in ("query", "key", "value")
+    )
+    divisor = F.root_of_count(len(model.arrays[f"{part}.query"])) if options["scale"] else None
+    out = []
+    for i, query in enumerate(queries):
+        seen = seen_by(options["mask"], i, len(columns))
+        scores = [inner_product(model, query, keys[j]) for j in seen]
+        if divisor is not None:
+            scores = [F.divide(score, divisor) for score in scores]
+        weights = shares(F, scores, options["attention"]) if scores else []
+        for j, score, weight in zip(seen, scores, weights, strict=True):
+            trace.score[l, h, i, j], trace.weight[l, h, i, j] = score, weight
+        width = len(model.arrays[f"{part}.value"])
+        mixed = [inner_product(model, weights, [values[j][c] for j in seen]) for c in range(width)]
+        out.append(linear(model, f"{part}.output", mixed))
+    return out
+
+
+def run_attention(model: Model, l: int, columns: list[Vector], trace: Trace) -> list[Vector]:
+    """The heads' outputs, added up in order."""
+    total = run_head(model, l, 0, columns, trace)
+    for h in range(1, model.heads[l]):
+        total = [added(model.format, x, y) for x, y in zip(total, run_head(model, l, h, columns, trace), strict=True)]
+    return total
+
+
+def run_feed_forward(model: Model, l: int, columns: list[Vector]) -> list[Vector]:
+    F, part = model.format, f"layers.{l}.feed_forward"
+    out = []
+    for column in columns:
+        hidden = [max(a, 0) for a in added(F, linear(model, f"{part}.w1", column), model.arrays[f"{part}.b1"])]
+        out.append(added(F, linear(model, f"{part}.w2", hidden), model.arrays[f"{part}.b2"]))
+    return out
+
+
+def has_feed_forward(model: Model, l: int) -> bool:
+    return f"layers.{l}.feed_forward.w1" in model.arrays
+
+
+def run_layers(model: Model, columns: list[Vector], first: int, last: int) -> tuple[list[Vector], Trace]:
+    """The residual after layers first … last − 1, and after the final norm if the last layer is among them."""
+    trace, placement = Trace(), model.options["norm"]
+    for l in range(first, last):
+        for name, there in (("attention", model.heads[l] > 0), ("feed_forward", has_feed_forward(model, l))):
+            if there:
+                norm = f"layers.{l}.{name}_norm"
+                inner = [layer_norm(model, norm, x) for x in columns] if placement == "pre" else columns
+                attends = name == "attention"
+                change = run_attention(model, l, inner, trace) if attends else run_feed_forward(model, l, inner)
+                columns = [added(model.format, x, y) for x, y in zip(columns, change, strict=True)]
+                columns = [layer_norm(model, norm, x) for x in columns] if placement == "post" else columns
+            trace.residual[f"layer.{l}.after_{name}"] = columns
+    if last == len(model.heads) and "final_norm.gain" in model.arrays:
+        columns = trace.residual["final_norm"] = [layer_norm(model, "final_norm", x) for x in columns]
+    return columns, trace
+
+
+def stages_of(model: Model) -> list[str]:
+    inner = [f"layer.{l}.after_{part}" for l in range(len(model.heads)) for part in ("attention", "feed_forward")]
+    return ["embedding", *inner, *["final_norm"] * ("final_norm.gain" in model.arrays)]
+
+
+def answer_of(model: Model, logits: Vector) -> str:
+    """The name of the largest, TIE or UNDEFINED."""
+    contest = logits
+    if model.options["answer"] == "softmax":
+        kind = "max-subtracted" if model.options["attention"] == "max-subtracted" else "softmax"
+        try:
+            contest = shares(model.format, logits, kind)
+        except ZeroByZero:
+            return "UNDEFINED"
+    best = [name for name, x in zip(model.answers, contest, strict=True) if x == max(contest)]
+    return "TIE" if len(best) > 1 and model.options["ties"] == "explicit" else best[0]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one transformer makes of an element: None where a value does not exist."""
+
+    before: list[Vector] | None = None  # of a block
+    trace: Trace | None = None
+    logits: Vector | None = None
+    chain: tuple[str, ...] = ()  # the answers, one a step
+    met_zero: bool = False  # 0/0 in the layers
+    positions: int = 1
+
+
+def run_block(model: Model, columns: list[Vector], first: int, last: int) -> Run:
+    try:
+        after, trace = run_layers(model, columns, first, last)
+    except ZeroByZero:
+        return Run(columns, chain=("UNDEFINED",), met_zero=True)
+    trace.residual["after"] = after
+    logits = linear(model, "output", after[-1])
+    return Run(columns, trace, logits, (answer_of(model, logits),), positions=len(columns))
+
+
+def run_input(model: Model, tokens: list[str], steps: int) -> Run:
+    """Chain of thought: each answer is appended and the whole is run again.
+
+    0/0 at any step leaves the whole chain UNDEFINED; after a TIE there is no next token, so the chain stays tied and the last
+    step has no logits. Coordinates are those of the first pass; with a full mask, in which later tokens change them, of the last.
+    """
+    full, length = model.options["mask"] == "full", len(tokens)
+    undefined, tokens = ("UNDEFINED",) * steps, list(tokens)
+    kept, chain = None, []
+    for step in range(steps):
+        embedded = []
+        for i, token in enumerate(tokens):
+            row = model.arrays["token_embedding"][model.vocabulary.index(token)]
+            embedded.append(added(model.format, row, model.arrays["position_embedding"][i]))
+        try:
+            columns, trace = run_layers(model, embedded, 0, len(model.heads))
+        except ZeroByZero:
+            return Run(trace=kept, chain=undefined, met_zero=kept is None, positions=length)
+        trace.residual["embedding"] = embedded
+        last = step + 1 == steps
+        kept = trace if (last if full else step == 0) else kept
+        logits = linear(model, "output", columns[-1])
+        chain.append(answer_of(model, logits))
+        if chain[-1] == "UNDEFINED":
+            seen = logits if last else None
+            return Run(trace=kept, logits=seen, chain=undefined, met_zero=kept is None, positions=length)
+        if chain[-1] == "TIE" and not last:
+            return Run(trace=kept, chain=(*chain, *["TIE"] * (steps - step - 1)), positions=length)
+        tokens.append(chain[-1])
+    return Run(trace=kept, logits=logits, chain=tuple(chain), positions=length)

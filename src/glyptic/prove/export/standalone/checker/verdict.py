@@ -1,0 +1,141 @@
+"""The verdict against the claim: its sentence, its example, its counts, and what walking through the elements finds."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any
+
+from .claims import ALWAYS, Claim, automata
+from .elements import Tally, answer, count, judge, sample, walk
+from .examples import check_example, shown
+from .meaning import accepts
+from .reading import Unable, fields_of, need
+from .report import Report
+from .words import said
+
+VERDICTS = ("Proved", "Refuted", "Vacuous", "Unknown")
+
+
+def read_verdict(data: Any) -> dict[str, Any]:
+    known = isinstance(data, dict) and data.get("answer") in VERDICTS
+    need(known, f"the verdict's answer is not one of {', '.join(VERDICTS)}.")
+    for name in ("inputs", "satisfying", "failures"):
+        need(data.get(name) is None or (type(data[name]) is int and data[name] >= 0), f"the verdict's {name} is not a count.")
+    for name in ("claim", "method", "over"):
+        need(isinstance(data.get(name), str), f"the verdict has no {name}.")
+    need(data.get("smallest", "globally") in ("globally", "locally"), "the verdict's `smallest` is neither globally nor locally.")
+    for name in ("counterexample", "witness"):
+        if data.get(name) is not None:
+            fields_of(data[name], name, optional=("input", "values", "observed", "codes", "spaced"))
+    return dict(data)
+
+
+def check(claim: Claim, verdict: dict[str, Any], limit: int = 20_000) -> Report:
+    """Everything that can be said about a verdict within a limit of elements."""
+    report = Report()
+    check_sentence(claim, verdict, report)
+    for automaton in automata(claim):
+        check_automaton_name(automaton, report)
+    try:
+        tally = walk(claim, limit)
+        element = check_example(claim, verdict, report)
+        check_against_walk(claim, verdict, tally, element, report)
+        if not tally.complete:
+            check_samples(claim, verdict, limit, report)
+    except Unable as reason:
+        report.trusted(f"the verdict itself: {reason}")
+    if verdict["answer"] == "Unknown":
+        report.trusted("nothing: the claim was left open")
+    report.trusted("Python, its integers and fractions, and this program")
+    report.trusted("that the claim in words above is what is meant")
+    return report
+
+
+def check_sentence(claim: Claim, verdict: dict[str, Any], report: Report) -> None:
+    """The verdict's own sentence ends as the content says, and names the format."""
+    text, end = verdict["claim"], f": {said(claim.ensures)}"
+    if claim.requires != ALWAYS:
+        given = f"({said(claim.requires)})" if claim.requires["node"] == "Let" else said(claim.requires)
+        end = f", {'if' if claim.quantifier == 'all' else 'with'} {given}{end}"
+    start = f"{claim.name}: " * bool(claim.name) + f"for {claim.quantifier} "
+    good = text.startswith(start) and text.endswith(end)
+    wrong = f"the verdict's sentence is {text!r}, the content says {end!r}"
+    report.must(good, "the verdict's sentence says what the content says", wrong)
+    said_count = re.match(r"all ([\d,]+) ", verdict["over"])
+    if said_count:
+        right, ranges = int(said_count[1].replace(",", "")) == count(claim), f"the claim ranges over {count(claim):,} elements"
+        report.must(right, ranges, f"{ranges}, not {said_count[1]}")
+
+
+def check_automaton_name(automaton: Any, report: Report) -> None:
+    """A name that is a regular expression over the alphabet is compared with Python's own, on all short words."""
+    name, symbols = automaton["name"], automaton["alphabet"]
+    try:
+        plain = all(len(a) == 1 for a in symbols) and not set(name) - {*symbols, *"()|*+?."}
+        expression = re.compile(name) if name and plain else None
+    except re.error:
+        expression = None
+    if expression is None:
+        return report.trusted(f"that the automaton printed above is what its name says, {name!r}")
+    longest = next(n for n in range(1, 99) if len(symbols) ** (n + 1) > 5_000)
+    for n in range(longest + 1):
+        for tokens in product(symbols, repeat=n):
+            if accepts(automaton, list(tokens)) != bool(expression.fullmatch("".join(tokens))):
+                report.must(False, "", f"the automaton is not that of {name}: they differ on {''.join(tokens)!r}")
+                return None
+    return report.verified(f"the automaton agrees with the expression {name} on all words up to length {longest}")
+
+
+def check_against_walk(
+    claim: Claim, verdict: dict[str, Any], tally: Tally, element: tuple[Any, ...] | None, report: Report
+) -> None:
+    """The verdict against what walking through the elements, the smallest first, has found."""
+    said_answer, how_many = verdict["answer"], f"{tally.walked:,} of {count(claim):,} elements"
+    if tally.complete:
+        how_many = f"all {tally.walked:,} elements"
+        if said_answer != "Unknown":
+            right, by = answer(claim, tally), f"by walking through {how_many}"
+            report.must(right == said_answer, f"{said_answer}, {by}", f"{right}, {by}, not {said_answer}")
+        check_counts(claim, verdict, tally, report)
+    elif said_answer in ("Proved", "Refuted") and element is None and not report.wrong:
+        wrong = f"{shown(claim, tally.first)} says otherwise" if tally.first is not None else ""
+        if report.must(not wrong, f"the smallest {how_many} agree", wrong):
+            report.trusted("the rest of them: they are too many here (raise --limit)")
+    elif said_answer == "Vacuous":
+        none = f"none of the smallest {how_many} meets the precondition"
+        if report.must(not tally.satisfying, none, "some elements meet the precondition"):
+            report.trusted("the rest of them: they are too many here (raise --limit)")
+    if element is not None and verdict.get("smallest", "globally") == "globally":
+        if tally.first is not None:
+            report.must(tally.first == element, "no smaller one does", f"a smaller one does: {shown(claim, tally.first)}")
+        else:
+            report.trusted(f"that no smaller one does (none of the {tally.walked:,} smallest elements)")
+    elif element is not None:
+        report.trusted("nothing is said of smaller ones")
+
+
+def check_counts(claim: Claim, verdict: dict[str, Any], tally: Tally, report: Report) -> None:
+    """The verdict's counts; `inputs` may be fewer where the search stopped at a counterexample."""
+    whole = verdict["answer"] in ("Proved", "Vacuous") or verdict.get("failures") is not None
+    failures = tally.found if claim.quantifier == "all" else None
+    for name, right in (("inputs", tally.walked), ("satisfying", tally.satisfying), ("failures", failures)):
+        given = verdict.get(name)
+        if given is None or right is None:
+            continue
+        good = given == right if whole and claim.quantifier == "all" else given <= right
+        report.must(good, f"{name}: {given:,}", f"{name} is {right:,}, not {given:,}")
+
+
+def check_samples(claim: Claim, verdict: dict[str, Any], limit: int, report: Report) -> None:
+    """Where not all can be walked through, a few hundred elements from anywhere are tried."""
+    size = min(limit, 300)
+    for element in sample(claim, size):
+        meets, true = judge(claim, element)
+        some = claim.quantifier == "some"
+        breaks = meets and ((true is True) == some)
+        against = {"Proved": breaks and not some, "Refuted": breaks and some, "Vacuous": meets}.get(verdict["answer"], False)
+        if against:
+            report.must(False, "", f"{shown(claim, element)} says otherwise: the claim comes out {true} there")
+            return
+    report.tried(f"{size} elements from anywhere: none speaks against the verdict")
