@@ -159,12 +159,18 @@ def subject_said(claim: Claim) -> str:
     held = ", ".join([*fixed, *_from_positions(claim)])
     many = f" at {s['positions']} positions" if s["positions"] > 1 else ""
     stands = f" with {held}" if held else ""
-    return f"values of {', '.join(free_names(claim))} in {format}, entering {_layers(claim)} of {names}{many}{stands}"
+    return f"values of {', '.join(free_names(claim))} in {format}, entering {_layers(claim)}{many}{stands}"
 
 
 def _layers(claim: Claim) -> str:
-    first, last = claim.subject["first"], last_layer(claim, next(iter(claim.models.values())))
-    return f"layers {first} to {last - 1}" if first < last else "the output"
+    """Which layers of which transformers a block runs; to the end they may be more in one than in the other."""
+    s = claim.subject
+    named: dict[str, list[str]] = {}
+    for key, model in claim.models.items():
+        last = last_layer(claim, model)
+        where = f"layers {s['first']} to {last - 1}" if s["first"] < last else "the output"
+        named.setdefault(where, []).append(model.name or key or "T")
+    return " and ".join(f"{where} of {' and '.join(names)}" for where, names in named.items())
 
 
 def _from_positions(claim: Claim) -> list[str]:
