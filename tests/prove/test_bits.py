@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from glyptic.prove.smt import bits
@@ -73,3 +74,11 @@ def test_equal_expressions_are_one_object() -> None:
 def test_a_condition_is_no_python_bool() -> None:
     with pytest.raises(TypeError, match="no truth value"):
         bool(bits.less(bits.variable("x", 4), bits.variable("y", 4)))
+
+
+def test_a_choice_of_constants_among_wide_numbers_does_not_overflow() -> None:
+    x = bits.variable("x", 8)
+    chosen = bits.choose(bits.less(x, bits.constant(80, 8)), bits.constant(1, 100), bits.constant(3, 100))
+    shifted = bits.shift_left(chosen, bits.constant(90, 100))
+    (found,) = bits.compute([shifted], {"x": np.array([70, 90], object)})
+    assert found.tolist() == [1 << 90, 3 << 90]

@@ -4,6 +4,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from tests.prove.examples import doubled
 
 from glyptic import prove
 from glyptic.exact import Options, Sizes, random_transformer
@@ -159,6 +160,22 @@ def test_ends_taken_the_wrong_way_are_seen(monkeypatch) -> None:
     monkeypatch.setattr(layers, "doubled", lambda codes: np.kron(codes, np.eye(2, dtype=codes.dtype)))
     with pytest.raises(AssertionError):
         test_the_ends_hold_at_every_point_of_a_box(Fixed(3))
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_one_transformer_may_run_in_fractions_beside_another_in_kernels(first) -> None:
+    """In fixed:16 rounded products are compiled, and fused ones are not."""
+    T = doubled(Fixed(16)).with_options(answer="logits")
+    pair = [T, T.with_options(products="fused")]
+    subject = block(pair[first], pair[1 - first], free=["x"])
+    claim = Claim(subject, (after("y", 0, "a") + after("y", 0, "b") <= prove.B) & ((answer("a") == "NO") | (answer("b") != "NO")))
+    assert isinstance(prove.check(claim, method="bounds", seconds=60), Proved)
+
+
+@pytest.mark.parametrize("format", ["fixed:40", "q:0,63", "exact"])
+def test_formats_whose_boxes_no_array_holds_are_said(format) -> None:
+    found = prove.check(Claim(Values("x"), x * x >= 0), format, method="bounds")
+    assert isinstance(found, Unknown) and "the method" in found.reason
 
 
 def test_two_transformers_in_different_hosts_are_compared_by_value() -> None:

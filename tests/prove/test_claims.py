@@ -8,6 +8,7 @@ from tests.prove.examples import broken, doubled, identity, last_token
 
 from glyptic import prove
 from glyptic.errors import FormatError
+from glyptic.exact import Transformer
 from glyptic.exact.random import random_transformer
 from glyptic.numbers import Exact, Fixed
 from glyptic.prove import (
@@ -211,3 +212,19 @@ def test_the_digest_sees_what_a_predicate_was_made_with():
 
     assert of({"0", "01"}) == of({"01", "0"})
     assert len({of({"0"}), of({"1"}), of(("0",)), of(("0",), 1), of(frozenset({"0", "1"}))}) == 5
+
+
+def test_an_input_is_printed_as_it_is_read_where_tokens_are_longer_than_characters():
+    """Of the tokens a, b and ab, 'ab' is one token and 'a b' are two: T.run reads it so, and so it is printed."""
+    T = Transformer.of(Fixed(2), ["a", "b", "ab"], ("x", "y"), [[1, 0], [0, 1], [1, 0]], np.eye(2), ("NO", "YES"), max_length=2)
+    verdict = prove.check(Claim(inputs(T, max_length=2, min_length=2), answer() == "NO"), progress=False)
+    assert verdict.counterexample.input == ("a", "b") and str(verdict.counterexample) == "input 'a b': answer is YES"
+    assert T.run("a b").answer == "YES" and T.run("ab").answer == "NO"
+
+
+def test_a_block_of_two_transformers_says_which_layers_of_each_it_runs():
+    one, two = doubled(Fixed(2)), doubled(Fixed(2)).replace(name="longer")
+    two = two.replace(layers=two.layers * 2)
+    assert "entering layers 0 to 0 of a and layers 0 to 1 of longer" in str(block(one, two, free=["x"]))
+    assert "entering layers 0 to 0 of a and longer" in str(block(one, two, free=["x"], last=1))
+    assert "entering the output of a and layers 1 to 1 of longer" in str(block(one, two, free=["x"], first=1))

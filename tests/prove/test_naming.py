@@ -238,3 +238,29 @@ def test_other_words_are_as_they_were():
     assert prove.check(Claim(inputs(last_token(Fixed(2), 4), max_length=2), answer().among("0", "1")), progress=False)
     assert str(Claim(Values(["a b", "B"]), e.Variable("a b") == B)) == "for all 'a b', 'B': 'a b' = B"
     assert str(Claim(block(doubled(Fixed(2)), free=["x"]), after("y") == B)).endswith("after.y@0 = B")
+
+
+def test_a_claim_that_grows_by_doubling_is_refused_and_by_let_is_not():
+    def doublings(count, term):
+        return term if count == 0 else doublings(count - 1, term + term)
+
+    def named(count, term):
+        return term >= 0 if count == 0 else prove.let(f"d{count}", term + term, lambda d: named(count - 1, d))
+
+    (x,) = prove.variables("x")
+    with pytest.raises(ClaimError, match=r"more than 262,144 parts, written out; name those that come again with let"):
+        Claim(Values("x"), doublings(60, x) >= 0)
+    assert prove.check(Claim(Values("x"), named(60, x), requires=x >= 0), "fixed:2", progress=False)
+
+
+def test_a_format_may_be_given_by_its_name():
+    (x,) = prove.variables("x")
+    assert Values("x", "fixed:2/even").format == Fixed(2, "even")
+    assert prove.check(Claim(Values("x", "fixed:2"), x == x), "fixed:2", progress=False)
+
+
+def test_what_is_said_of_layers_alone_is_said_of_one_step():
+    several = inputs(last_token(Fixed(2), 4), max_length=2, steps=2)
+    with pytest.raises(ClaimError, match=r"no 0/0 in attention or a norm is about one step, and these inputs take several"):
+        Claim(several, e.Defined(attention=True))
+    assert prove.check(Claim(several, e.Defined()), progress=False)

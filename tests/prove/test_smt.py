@@ -283,3 +283,18 @@ def test_any_name_will_do(name) -> None:
     v = prove.expressions.Variable(name)
     claim = Claim(Values([name], Fixed(4)), exp(v) >= 1)
     assert smt.check(claim, Fixed(4)).counterexample.values == {name: "-1/16"}
+
+
+def test_the_smallest_of_three_values_is_that_of_enumeration() -> None:
+    """Both sums of distances are 3, and both first values are ½ from 0: the positive one comes first, whatever follows."""
+    positive_first = (x == 0.5) & (y == 1) & (z == 0)
+    nearer_second = (x == -0.5) & (y == 0.5) & (z == 0.5)
+    claim = Claim(Values("x y z", Fixed(1)), ~(positive_first | nearer_second))
+    found = [prove.check(claim, method=method, progress=False) for method in ("enumerate", "smt")]
+    assert [one.smallest for one in found] == ["globally"] * 2
+    assert [one.counterexample.values for one in found] == [{"x": "1/2", "y": "1", "z": "0"}] * 2
+
+
+def test_terms_of_more_than_62_bits_are_tried_against_runs() -> None:
+    claim = Claim(Values("x"), root(abs(x)) >= 0)
+    assert isinstance(prove.check(claim, "q:0,31", method="smt", seconds=20), Proved)

@@ -9,8 +9,9 @@ import pytest
 from tests.prove.examples import identity
 
 from glyptic import prove
-from glyptic.exact import Head, Layer, Transformer
-from glyptic.numbers import Fixed, Float
+from glyptic.errors import ModelError
+from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
+from glyptic.numbers import Fixed, Float, encode
 from glyptic.prove import Claim, Proved, Refuted, Vacuous, Values, root, variables
 from glyptic.prove.claims import block, inputs
 from glyptic.prove.expressions import after, answer, at, before, defined, logit
@@ -156,3 +157,22 @@ def test_what_does_not_exist_is_called_undefined() -> None:
 def test_answers_read_off_the_logits_are_never_undefined() -> None:
     both_ways(Claim(block(identity(F).with_options(answer="logits")), answer() != "UNDEFINED"), Proved)
     both_ways(Claim(block(identity(F)), answer() != "UNDEFINED"), Refuted)
+
+
+def test_0_over_0_in_a_norm_is_called_by_its_name() -> None:
+    """There is no head at all, and every variance is 0: what is refuted must not be said of attention alone."""
+    norm = Norm(encode([1, 1], F), encode([0, 0], F), encode(0, F))
+    feed = FeedForward.of(F, [[0, 0]], [0], [[0], [0]], [0, 0])
+    T = Transformer.of(
+        F, "01", ("a", "b"), np.ones((2, 2)), np.eye(2), ("NO", "YES"),
+        layers=[Layer((), feed, None, norm)], options=Options(norm="post"),
+    )  # fmt: skip
+    verdict = prove.never_zero_attention(T, 2, **QUIET)
+    assert isinstance(verdict, Refuted) and verdict.claim.endswith("no 0/0 in attention or a norm")
+    assert verdict.claim.startswith("never 0/0 in the layers")
+
+
+def test_no_answer_is_called_undefined() -> None:
+    """Else the word of a run that met 0/0 could not be told from it, and bounds would prove that it is never given."""
+    with pytest.raises(ModelError, match="answers has 'UNDEFINED', which is the word for a run that met 0/0"):
+        identity(F, ("UNDEFINED", "YES"))

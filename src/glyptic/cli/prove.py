@@ -229,7 +229,7 @@ class Prove:
             f"{self.model} decides {self.language}": self.language is not None,
             f"{self.model} decides Tomita {self.tomita}": self.tomita is not None,
             f"{self.model} is decisive": self.decisive,
-            f"{self.model} never meets 0/0 in attention": self.never_zero_attention,
+            f"{self.model} never meets 0/0 in its layers": self.never_zero_attention,
         }
         asked = [question for question, wanted in questions.items() if wanted]
         if not self.model or len(asked) != 1:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from glyptic.exact.running import Batch, Run
 
 TIE = "TIE"
+_WORDS = {TIE: "a tie", "UNDEFINED": "a run that met 0/0"}  # what is said in place of an answer
 Input = str | Sequence[str]
 
 
@@ -350,8 +351,9 @@ def _check_names(transformer: Transformer) -> None:
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ModelError(f"{what} has {twice[0]!r} twice; names must differ.")
-    if TIE in transformer.answers:
-        raise ModelError(f"answers has {TIE!r}, which is the word for a tie; choose another name.")
+    for word, meaning in _WORDS.items():
+        if word in transformer.answers:
+            raise ModelError(f"answers has {word!r}, which is the word for {meaning}; choose another name.")
     if _rows(transformer.position_embedding) == 0:
         raise ModelError("position_embedding has no rows; it needs one for each position that may occur.")
 

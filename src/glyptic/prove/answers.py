@@ -24,11 +24,12 @@ class Counterexample:
     input: tuple[str, ...] | None = None  # tokens
     values: Mapping[str, str] | None = None  # name -> number, as a fraction or B
     observed: Mapping[str, str] | None = None  # expression -> what it came to
+    spaced: bool = False  # the vocabulary has longer tokens than characters, so that 'ab' would be another input than 'a b'
 
     def __str__(self) -> str:
         shown = []
         if self.input is not None:
-            separator = "" if all(len(token) == 1 for token in self.input) else " "
+            separator = " " if self.spaced or any(len(token) > 1 for token in self.input) else ""
             shown.append(f"input {separator.join(self.input)!r}")
         shown += [f"{name} = {number}" for name, number in (self.values or {}).items()]
         seen = ", ".join(f"{name} is {result}" for name, result in (self.observed or {}).items())
@@ -176,9 +177,10 @@ def _named_texts(part: Part) -> dict[str, str]:
 
 
 def _counterexample(part: Part) -> Counterexample:
-    given = part.record(*(field.name for field in fields(Counterexample)))
+    given = part.record("input", "values", "observed", optional=("spaced",))
     values, observed = (given[name].optional(_named_texts) for name in ("values", "observed"))
-    return Counterexample(given["input"].optional(lambda each: each.texts(1 << 14)), values, observed)
+    spaced = "spaced" in given and given["spaced"].flag()
+    return Counterexample(given["input"].optional(lambda each: each.texts(1 << 14)), values, observed, spaced)
 
 
 _LONGEST = 1 << 20

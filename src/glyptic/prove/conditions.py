@@ -203,7 +203,7 @@ class Defined(Condition):
     attention: bool = False
 
     def __str__(self) -> str:
-        what = "no 0/0 in attention" if self.attention else "no 0/0"
+        what = "no 0/0 in attention or a norm" if self.attention else "no 0/0"
         return f"{what}{' of ' * bool(self.of)}{self.of}"
 
 

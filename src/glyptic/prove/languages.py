@@ -87,14 +87,16 @@ _LONGEST, _DEEPEST = 400, 20  # of an expression: it is read, and derived, by re
 _MOST_STATES = 1 << 14
 _NEVER, _EMPTY = ("never",), ("empty",)
 _Regex = tuple
+_SIGNS = tuple(".|*+?()")
 
 
 def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> Automaton:
     """The minimal automaton of a regular expression: symbols, `.`, `|`, `*`, `+`, `?` and parentheses."""
     nested = max(accumulate((character == "(") - (character == ")") for character in expression), default=0)
     if nested > _DEEPEST or len(expression) > _LONGEST:
-        what = f"{nested} parentheses in each other" if nested > _DEEPEST else f"{len(expression):,} characters"
-        raise InputError(f"{expression[:40]!r}…: an expression with {what}; {_DEEPEST} and {_LONGEST:,} can be read.")
+        deep, long = f"nested too deeply, {nested} parentheses in each other", f"too long, {len(expression):,} characters"
+        most = f"{_DEEPEST} and {_LONGEST:,} can be read; make an Automaton."
+        raise InputError(f"{expression[:40]!r}…: an expression {deep if nested > _DEEPEST else long}; {most}")
     parsed = _Parser(expression, tuple(alphabet)).whole()
     states: dict[_Regex, int] = {parsed: 0}
     moves: list[tuple[int, ...]] = []
@@ -117,6 +119,9 @@ class _Parser:
     """Recursive descent. A regex is a tuple: (never), (empty), (symbol, c), (then, r, s), (or, {r, s…}), (star, r)."""
 
     def __init__(self, text: str, alphabet: tuple[str, ...]) -> None:
+        both = [symbol for symbol in alphabet if symbol in _SIGNS and symbol in text]
+        if both:
+            raise InputError(f"{text!r}: {both[0]!r} is a sign of expressions and a symbol of the alphabet; make an Automaton.")
         self.text, self.alphabet, self.at = text, alphabet, 0
 
     def whole(self) -> _Regex:

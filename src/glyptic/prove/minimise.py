@@ -99,7 +99,8 @@ def example_of_input(claim: Claim, tokens: Sequence[int]) -> Counterexample:
     walk = walk_of(claim, "reference")
     setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
     words = tuple(claim.subject.vocabulary[token] for token in tokens)
-    return Counterexample(input=words, observed=observations(claim, setting, claim.subject.format))
+    spaced = any(len(token) > 1 for token in claim.subject.vocabulary)
+    return Counterexample(input=words, observed=observations(claim, setting, claim.subject.format), spaced=spaced)
 
 
 def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:

@@ -16,6 +16,7 @@ from glyptic.prove.evaluation import COMPARISONS, OPERATIONS
 from glyptic.prove.expressions import RESERVED, ClaimError
 from glyptic.prove.languages import Automaton
 
+_MOST_PARTS = 1 << 18
 DEEPEST = 150  # evaluating, printing and writing take a few of Python's 1,000 frames a level
 
 _KINDS: dict[str, type | tuple[type, ...]] = {  # what a field of a node is declared as, and what it must then be
@@ -27,10 +28,14 @@ _KINDS: dict[str, type | tuple[type, ...]] = {  # what a field of a node is decl
 def check_grammar(condition: e.Condition) -> None:
     """Refuse what no operator of the language makes."""
     level: list[e.Node] = [condition]
+    seen = 0
     for _ in range(DEEPEST):
         level = [child for node in level for child in _checked(node)]
+        seen += len(level)
         if not level:
             return
+        if seen > _MOST_PARTS:  # x + x of x + x of …: what is named by let is written, and computed, once
+            raise ClaimError(f"it has more than {_MOST_PARTS:,} parts, written out; name those that come again with let.")
     raise ClaimError(f"it is nested more than {DEEPEST} deep; name parts of it with let, or claim less at once.")
 
 

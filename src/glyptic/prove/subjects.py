@@ -11,7 +11,7 @@ import numpy as np
 
 from glyptic.exact import Transformer
 from glyptic.exact.transformer import parts
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, parse_format
 from glyptic.prove.expressions import ClaimError, entry_name, name_of_value
 
 Place = tuple[str, int]  # a coordinate at a position
@@ -25,9 +25,9 @@ class Values:
     names: tuple[str, ...]
     format: AnyFormat | None = None
 
-    def __init__(self, names: str | Iterable[str], format: AnyFormat | None = None) -> None:
+    def __init__(self, names: str | Iterable[str], format: AnyFormat | str | None = None) -> None:
         object.__setattr__(self, "names", tuple(names.split() if isinstance(names, str) else names))
-        object.__setattr__(self, "format", format)
+        object.__setattr__(self, "format", parse_format(format) if isinstance(format, str) else format)
 
     def __str__(self) -> str:
         return ", ".join(map(name_of_value, self.names)) + (f" in {self.format}" if self.format else "")
@@ -57,14 +57,20 @@ class Block:
     def __str__(self) -> str:
         places = [f"{name}@{position}" for name, position in self.free]
         free = ", ".join([*places, *(entry_name(*entry) for entry in self.free_weights)])
-        names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
-        last = len(next(iter(self.transformers.values())).layers) if self.last is None else self.last
-        where = f"layers {self.first} to {last - 1}" if self.first < last else "the output"
         held = [f"{name}@{position} = {_shown(number)}" for (name, position), number in self.fixed.items()]
         held += [f"{name} from the position embedding" for name in self.from_positions]
         stands = f" with {', '.join(held)}" if held else ""
         many = f" at {self.positions} positions" if self.positions > 1 else ""
-        return f"values of {free} in {self.format}, entering {where} of {names}{many}{stands}"
+        return f"values of {free} in {self.format}, entering {self._layers_named()}{many}{stands}"
+
+    def _layers_named(self) -> str:
+        """Which layers of which transformers are run; to the end they may be more in one than in the other."""
+        named: dict[str, list[str]] = {}
+        for key, transformer in self.transformers.items():
+            layers = self.layers_of(transformer)
+            where = f"layers {layers.start} to {layers.stop - 1}" if layers else "the output"
+            named.setdefault(where, []).append(transformer.name or key or "T")
+        return " and ".join(f"{where} of {' and '.join(names)}" for where, names in named.items())
 
     @property
     def format(self) -> AnyFormat:

@@ -92,7 +92,10 @@ def decisiveness(
 def never_zero_attention(
     transformer: Transformer, max_length: int | None = None, *, min_length: int = 1, **means: Any
 ) -> Verdict:
-    """Whether no query of any head, at any input, has all its exps rounded to 0."""
+    """Whether no query of any head, at any input, has all its exps rounded to 0; nor, where there are norms, is a variance 0.
+
+    So no 0/0 is met in the layers; the output's softmax may still be one (see `decisive`).
+    """
     return check(defined_attention(transformer, max_length, min_length), **means)
 
 
@@ -100,4 +103,4 @@ def defined_attention(transformer: Transformer, max_length: int | None = None, m
     """The claim behind `never_zero_attention`."""
     longest = transformer.max_length if max_length is None else max_length
     subject = inputs(transformer, max_length=longest, min_length=min_length)
-    return Claim(subject, Defined(attention=True), name="never zero attention")
+    return Claim(subject, Defined(attention=True), name="never 0/0 in the layers")

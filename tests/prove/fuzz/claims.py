@@ -259,7 +259,9 @@ def _held(rng: random.Random, format: str) -> Any:
     return rng.choice(["B", "-B", "least", F.round(Fraction(1)), F.round(Fraction(-1)), F.round(Fraction(1, 2))])
 
 
-def _about_answers(rng: random.Random, transformers: dict[str, Transformer], steps: int) -> list[Callable[[], e.Condition]]:
+def _about_answers(
+    rng: random.Random, transformers: dict[str, Transformer], steps: int, most: int = 1
+) -> list[Callable[[], e.Condition]]:
     def same() -> e.Condition:
         of = rng.choice(list(transformers))
         step = rng.choice([-1, *range(steps)])
@@ -269,7 +271,8 @@ def _about_answers(rng: random.Random, transformers: dict[str, Transformer], ste
         return e.SameWord(said, e.Text(rng.choice(["0", "1", "TIE", "UNDEFINED"])))
 
     def defined() -> e.Condition:
-        return e.Defined(rng.choice(list(transformers)), rng.random() < 0.3)
+        of, in_layers = rng.choice(list(transformers)), rng.random() < 0.3
+        return e.Defined(of, in_layers and most == 1)  # of layers alone it is said of one step
 
     return [same, same, defined]
 
@@ -282,7 +285,7 @@ def _on_inputs(rng: random.Random, format: str) -> Claim:
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, _stages, shortest)
     fewest = min(steps[shortest - 1 :])
-    sayings.conditions = [*_about_answers(rng, transformers, fewest), lambda: _about_input(rng, shortest)]
+    sayings.conditions = [*_about_answers(rng, transformers, fewest, max(steps)), lambda: _about_input(rng, shortest)]
     if len(transformers) > 1:
         sayings.conditions.append(lambda: e.SameChains("a", "b"))
     return sayings.claim(subject)

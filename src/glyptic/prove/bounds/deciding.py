@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.numbers import Codes, Exact, Format
+from glyptic.numbers import AnyFormat, Codes, Exact, Format
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict
 from glyptic.prove.assumptions import of_enumeration
 from glyptic.prove.bounds.layers import BoxSetting, Unbounded, refusal
@@ -43,7 +43,7 @@ def check(claim: Claim, *, seconds: float | None = 60.0, boxes: int = MOST_BOXES
       by bounds: 25,819 boxes
     """
     over, format = str(claim.subject), claim.subject.format
-    refused = "exact rationals have no ends" if isinstance(format, Exact) else refusal(claim)
+    refused = refusal(claim) or _too_wide(format)
     if refused is not None:
         return Unknown(str(claim), METHOD, over, f"the method: {refused}")
     assert isinstance(format, Format)
@@ -65,6 +65,14 @@ def check(claim: Claim, *, seconds: float | None = 60.0, boxes: int = MOST_BOXES
     if satisfies(claim, search.met):
         return Proved(str(claim), METHOD, over, **about)
     return Unknown(str(claim), METHOD, over, CONTRADICTION, (by,), seconds=spent)
+
+
+def _too_wide(format: AnyFormat | None) -> str | None:
+    """Why boxes of a format's codes cannot be held in arrays of machine integers, their widths included."""
+    if isinstance(format, Exact):
+        return "exact rationals have no ends"
+    assert isinstance(format, Format)
+    return None if format.max_code < 1 << 62 else f"{format} has codes of {format.bits} bits, and boxes are of 63 at most"
 
 
 def _trusted(claim: Claim) -> tuple[str, ...]:

@@ -322,6 +322,7 @@ def compute(roots: Sequence[Bits], inputs: Mapping[str, Any], values: dict[int, 
     Arrays are of objects, or of int64 where no node has more than 62 bits. `values` keeps what was computed, for further roots.
     """
     values = {} if values is None else values
+    wide = any(isinstance(x, np.ndarray) and x.dtype == object for x in inputs.values())
     for node in in_order(roots, values):
         if node.operation == "constant":
             values[id(node)] = node.detail
@@ -329,7 +330,10 @@ def compute(roots: Sequence[Bits], inputs: Mapping[str, Any], values: dict[int, 
             values[id(node)] = inputs[node.detail] & _mask(node.width)
         else:
             arguments = [values[id(argument)] for argument in node.arguments]
-            values[id(node)] = _apply(node.operation, arguments, node.width, node.detail, node.arguments[0].width)
+            result = _apply(node.operation, arguments, node.width, node.detail, node.arguments[0].width)
+            if wide and isinstance(result, np.ndarray) and result.dtype.kind == "i":  # a choice of two constants
+                result = result.astype(object)
+            values[id(node)] = result
     return [values[id(root)] for root in roots]
 
 

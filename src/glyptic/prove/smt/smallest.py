@@ -1,6 +1,6 @@
 """The smallest counterexample, by questions with ever tighter bounds: in the order that enumeration uses (`units.codes_size`).
 
-First the least sum of distances from 0, in ranks; then each value in turn as near to 0 as it can be; positive before negative.
+First the least sum of distances from 0, in ranks; then each value in turn as near to 0 as it can be, and positive if it can be.
 """
 
 from __future__ import annotations
@@ -36,9 +36,8 @@ def smallest_codes(
     variables = [bits.variable(name, question.width) for name in question.names]
     distances = [_distance(code, question.width + len(variables).bit_length()) for code in variables]
     best = search.lower(found, reduce(bits.add, distances), lambda codes: sum(map(abs, codes)))
-    for k, distance in enumerate(distances):
+    for k, (code, distance) in enumerate(zip(variables, distances, strict=True)):
         best = search.lower(best, distance, lambda codes, k=k: abs(codes[k]))  # type: ignore[misc]
-    for k, code in enumerate(variables):
         best = search.prefer(best, bits.opposite(bits.less(code, constant(0, code.width))), best[k] >= 0)
     return best, search.certain
 

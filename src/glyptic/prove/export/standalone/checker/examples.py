@@ -26,6 +26,8 @@ def numbers_meant(text: Any, format: Format) -> list[Any]:
 
 def elements_meant(claim: Claim, example: Any) -> list[tuple[Any, ...]]:
     """The elements that a counterexample or witness may stand for: one, unless −∞ may be read in two ways."""
+    longer = claim.kind == "inputs" and any(len(t) > 1 for model in claim.models.values() for t in model.vocabulary)
+    need(example.get("spaced", False) is longer, "the example's tokens are not written as those of its vocabulary are.")
     if claim.kind == "inputs":
         element = tuple(is_list(example.get("input"), str, "the example's input"))
         need(is_element(claim, element), f"{list(element)} is not an input that the claim is about.")
@@ -63,7 +65,8 @@ def check_example(claim: Claim, verdict: dict[str, Any], report: Report) -> tupl
 
 def shown(claim: Claim, element: tuple[Any, ...]) -> str:
     if claim.kind == "inputs":
-        return repr(("" if all(len(token) == 1 for token in element) else " ").join(element))
+        single = all(len(token) == 1 for model in claim.models.values() for token in model.vocabulary)
+        return repr(("" if single else " ").join(element))
     numbers = [claim.format.number(claim.format.units(code)) for code in element]
     return ", ".join(f"{name} = {number}" for name, number in zip(free_names(claim), numbers, strict=True))
 

@@ -30,7 +30,7 @@ def read_verdict(data: Any) -> dict[str, Any]:
     need(data.get("smallest", "globally") in ("globally", "locally"), "the verdict's `smallest` is neither globally nor locally.")
     for name in ("counterexample", "witness"):
         if data.get(name) is not None:
-            fields_of(data[name], name, optional=("input", "values", "observed", "codes"))
+            fields_of(data[name], name, optional=("input", "values", "observed", "codes", "spaced"))
     return dict(data)
 
 

@@ -95,7 +95,7 @@ def said_condition(node: Any) -> str:
         case "Holds":
             return f"{node['name']}(input)"
         case "Defined":
-            what = "no 0/0 in attention" if node["attention"] else "no 0/0"
+            what = "no 0/0 in attention or a norm" if node["attention"] else "no 0/0"
             return f"{what}{' of ' * bool(node['of'])}{node['of']}"
     raise AssertionError(node["node"])
 
@@ -174,7 +174,8 @@ def subject_in_words(claim: Claim) -> str:
         return f"inputs of length {s['min_length']} to {s['max_length']} over {' '.join(vocabulary_of(claim))}{steps}"
     held = ", ".join([*(f"{name}@{position} = {number}" for name, position, number in s["fixed"]), *_from_positions(claim)])
     stands = f" with {held}, 0 elsewhere" if held else " with 0 elsewhere"
-    return f"values of {', '.join(free_names(claim))}, at {s['positions']} positions entering {_layers(claim)},{stands}"
+    entered = _layers(claim, [f"transformer {key!r}" for key in claim.models])
+    return f"values of {', '.join(free_names(claim))}, at {s['positions']} positions entering {entered},{stands}"
 
 
 def subject_said(claim: Claim) -> str:
@@ -182,21 +183,26 @@ def subject_said(claim: Claim) -> str:
     s, format = claim.subject, claim.format.name
     if claim.kind == "values":
         return f"{', '.join(s['names'])} in {format}"
-    names = " and ".join(model.name or key or "T" for key, model in claim.models.items())
+    names = [model.name or key or "T" for key, model in claim.models.items()]
     if claim.kind == "inputs":
         start = f"{s['min_length']} to " if s["min_length"] < s["max_length"] else ""
         steps = f", {' '.join(map(str, s['steps']))} steps" if any(step != 1 for step in s["steps"]) else ""
-        return f"inputs of length {start}{s['max_length']} of {names} in {format}{steps}"
+        return f"inputs of length {start}{s['max_length']} of {' and '.join(names)} in {format}{steps}"
     fixed = (f"{name}@{position} = {number.replace('-', '−')}" for name, position, number in s["fixed"])
     held = ", ".join([*fixed, *_from_positions(claim)])
     many = f" at {s['positions']} positions" if s["positions"] > 1 else ""
     stands = f" with {held}" if held else ""
-    return f"values of {', '.join(free_names(claim))} in {format}, entering {_layers(claim)} of {names}{many}{stands}"
+    return f"values of {', '.join(free_names(claim))} in {format}, entering {_layers(claim, names)}{many}{stands}"
 
 
-def _layers(claim: Claim) -> str:
-    first, last = claim.subject["first"], last_layer(claim, next(iter(claim.models.values())))
-    return f"layers {first} to {last - 1}" if first < last else "the output"
+def _layers(claim: Claim, names: list[str]) -> str:
+    """Which layers of which transformers a block runs; to the end they may be more in one than in the other."""
+    first = claim.subject["first"]
+    runs: dict[str, list[str]] = {}
+    for name, model in zip(names, claim.models.values(), strict=True):
+        last = last_layer(claim, model)
+        runs.setdefault(f"layers {first} to {last - 1}" if first < last else "the output", []).append(name)
+    return " and ".join(f"{where} of {' and '.join(of)}" for where, of in runs.items())
 
 
 def _from_positions(claim: Claim) -> list[str]:
