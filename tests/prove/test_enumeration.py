@@ -166,6 +166,7 @@ def test_a_block_answers_as_the_run_does():
 def test_a_time_limit_is_unknown_and_says_how_far(monkeypatch):
     monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 64)
     T = recogniser(tomita(5), Fixed(2), 16)
+    assert prove.language(T, tomita(5), max_length=6, **QUIET)  # kernels are loaded before the limit counts
     verdict = prove.language(T, tomita(5), seconds=0.3, **QUIET)
     assert isinstance(verdict, Unknown)
     assert "time limit" in verdict.reason

@@ -234,3 +234,10 @@ def test_each_method_answers_a_claim_of_existence_by_itself() -> None:
 def test_what_would_have_no_effect_is_refused(means: Any) -> None:
     with pytest.raises(InputError, match=r"leave it out\.|is not one of"):
         check(Claim(Values("x", Fixed(2)), x == x), **means)
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
+@pytest.mark.parametrize("method", ["auto", "enumerate", "smt", "bounds"])
+def test_a_limit_that_leaves_no_time_is_refused_by_every_method(method: Any, seconds: float) -> None:
+    with pytest.raises(InputError, match="leaves no time"):
+        check(Claim(Values("x", Fixed(2)), x == x), method=method, seconds=seconds)

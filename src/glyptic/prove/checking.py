@@ -70,7 +70,7 @@ def check(
       nothing makes it true, by enumeration: 127 inputs run
     """
     claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
-    _check_means(method, terms, journal, megabytes)
+    _check_means(method, terms, journal, megabytes, seconds)
     first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None)
     if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
         return first
@@ -86,8 +86,12 @@ def check(
     return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
 
 
-def _check_means(method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None) -> None:
+def _check_means(
+    method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None, seconds: float | None
+) -> None:
     """Refuse what is not there, and what would have no effect."""
+    if seconds is not None and not seconds > 0:  # nan is not
+        raise InputError(f"a time limit of {seconds} s leaves no time; give more.")
     if method not in METHODS:
         raise InputError(f"method {method!r} is not one of {', '.join(METHODS)}.")
     if terms not in get_args(Rules):

@@ -11,7 +11,6 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from glyptic.errors import InputError
 from glyptic.exact.running import Engine
 from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict
@@ -48,8 +47,6 @@ def enumerate_claim(claim: Claim, means: Means) -> Verdict:
     """Run all elements of a claim; `claim.subject` has a format."""
     started = time.time()
     deadline = None if means.seconds is None else started + means.seconds
-    if means.seconds is not None and means.seconds <= 0:
-        raise InputError(f"a time limit of {means.seconds} s leaves no time; give more.")
     job = Job(claim, means.engine, means.count_all, deadline)
     journal = Journal(job, plan(claim), means.journal)
     try:

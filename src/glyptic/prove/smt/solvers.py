@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from glyptic.errors import GlypticError, MissingExtra
+from glyptic.errors import GlypticError
 
 SOLVERS = ("bitwuzla", "z3", "cvc5")
 AGREEING = 2  # how many must find no solution before the others need not be asked
@@ -112,18 +112,6 @@ def opinions(
         if replies[-1].status == "sat":
             break
     return replies
-
-
-def require_any(solvers: tuple[str, ...]) -> None:
-    """Raise, in one sentence, if none of the solvers is installed."""
-    missing = []
-    for solver in solvers:
-        try:
-            __import__(solver)
-        except ImportError:
-            missing.append(solver)
-    if len(missing) == len(solvers):
-        raise MissingExtra(f"no solver is installed ({', '.join(missing)}); pip install 'glyptic[prove]' brings them.")
 
 
 # Limits and interruption ----------------------------------------------------------------------------------------------------
