@@ -56,7 +56,7 @@ def _adam_seconds(problem: Problem, limit: float) -> tuple[float, float]:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    d, N, batch = problem.d, problem.context_length, 1024
+    d, N, batch = problem.d, problem.N, 1024
     deviations = torch.tensor(np.sqrt(problem.covariance.diagonal()), dtype=torch.float32)
     start = initial_blocks(problem, threshold(problem) / 2)
     p, W = (torch.tensor(part, dtype=torch.float32, requires_grad=True) for part in _factors(start))

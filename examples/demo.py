@@ -7,6 +7,7 @@ the same idea, a transformer as a value, on PyTorch and in the theory of in-cont
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 import tempfile
@@ -129,12 +130,14 @@ def in_context() -> None:
     title("8. In-context learning: gradient flow reaches the closed-form minimum")
     from glyptic import icl
 
-    problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)
-    path = icl.reduced_flow(problem, icl.initial_blocks(problem, scale=0.1))
+    problem = icl.Problem(icl.spectrum("inverse", 5), N=20)
+    path = icl.reduced_flow(problem, icl.initial_blocks(problem, sigma=0.1))
     print(f"L* = {icl.minimum_loss(problem):.12f} in closed form; the flow ends {path.excess()[-1]:.1e} above it")
 
 
 def main() -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # signs that a terminal cannot show are printed as numbers
     start = time.perf_counter()
     for step in (run_a_decider, normalize, combine, the_notes, lemmas, without_us, on_pytorch, in_context):
         step()

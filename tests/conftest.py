@@ -3,6 +3,7 @@
 numba looks only at the file of the function itself, and our loops take their rounding from another file.
 """
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import glyptic.numbers
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["PYTHONIOENCODING"] = "utf-8"  # what tests start speaks so, whatever the terminal
     if hasattr(config, "workerinput"):
         return  # the process that started this one has done it
     folder = Path(glyptic.numbers.__file__).parent

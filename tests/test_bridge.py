@@ -13,7 +13,7 @@ from glyptic import bridge, nn
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
 from glyptic.exact.random import Sizes, random_transformer
-from glyptic.exact.transformer import map_codes
+from glyptic.exact.transformer import Norm, map_codes
 from glyptic.numbers import Exact, Fixed, decode, parse_format, to_float64
 
 DECODER: dict[str, Any] = {
@@ -147,6 +147,34 @@ def test_weights_beyond_b_are_refused_or_saturate() -> None:
     assert decode(saturated.layers[1].feed_forward.w1, Fixed(2))[0, 0] == Fixed(2).max
 
 
+def test_an_output_bias_without_the_final_norm_is_refused() -> None:
+    """The coordinate `one` is 1 behind a norm, and the mean of the others before it."""
+    with pytest.raises(ModelError, match=r"output\.bias is not zero, and without the final norm no coordinate is 1"):
+        bridge.to_exact(decoder(final_norm=False, output_bias=True), Fixed(8))
+    for changes in ({"final_norm": False}, {"final_norm": False, "output_bias": True, "norm": "none"}):
+        model = decoder(**changes)
+        ours, exact = both_logits(model, bridge.to_exact(model, parse_format("fp32")))
+        assert np.abs(ours - exact).max() < 2e-5 * np.abs(ours).max()
+
+
+def test_tokens_that_a_bias_of_minus_infinity_rules_out_are_no_answers() -> None:
+    model = decoder(output_bias=True, norm="none")
+    with torch.no_grad():
+        model.output.bias[:] = torch.tensor([0.5, -np.inf, 0, -np.inf, 1])
+    transformer = bridge.to_exact(model, parse_format("fp32"), answers=["P", "Q", "R"])
+    assert transformer.answers == ("P", "Q", "R")
+    with torch.no_grad():
+        ours = model(bridge.ids(transformer, [["0", "1", "4"]]))[0, -1, [0, 2, 4]].numpy()
+    assert np.abs(ours - np.array(transformer.run(["0", "1", "4"]).logits, float)).max() < 1e-4 * np.abs(ours).max()
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_whoever_divides_by_the_root_the_scores_are_the_same(scale: bool) -> None:
+    model = decoder(attention_scale=0.7)
+    ours, exact = both_logits(model, bridge.to_exact(model, parse_format("fp32"), scale=scale))
+    assert np.abs(ours - exact).max() < 2e-5 * np.abs(ours).max()
+
+
 # From exact to nn -----------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +239,45 @@ def test_there_and_back_is_the_same_function() -> None:
     again = bridge.to_exact(bridge.to_nn(square), square.format, vocabulary=square.vocabulary)
     inputs = texts(square, 5, 20)
     assert np.array_equal(square.run_batch(inputs).logits, again.run_batch(inputs).logits)
+
+
+def test_scores_are_divided_by_the_root_that_the_engine_uses() -> None:
+    """In fixed:1 [√3] is 3/2, and the root of [3] = 3/2 would be 1."""
+    sizes = Sizes(key_width=3, value_width=3, density=0.5)
+    transformer = map_codes(random_transformer(Fixed(1), 0, sizes, Options(scale=True)), lambda c, _: np.clip(c, -2, 2))
+    assert bridge.to_nn(transformer).config.attention_scale == 2 / 3
+
+
+def test_heads_of_different_d_k_share_no_factor_unless_it_is_folded() -> None:
+    """Folded, the logits are the same; but W_Q / [√d_k] is not in the format, so what comes back is not what went."""
+    options = Options(scale=True, attention="max-subtracted", answer="logits")
+    first, second = (
+        map_codes(
+            random_transformer(parse_format("fp32"), 5, Sizes(key_width=rows), options),
+            lambda c, _: np.where(abs(c) > 2**30, 0, c),
+        )
+        for rows in (2, 3)
+    )
+    mixed = first.replace(layers=(*first.layers, *second.layers))
+    with pytest.raises(ModelError, match=r"divides scores by \[√2\] and \[√3\] in different heads"):
+        bridge.to_nn(mixed)
+    ours, exact = both_logits(bridge.to_nn(mixed, fold=True), mixed)
+    assert np.abs(ours - exact).max() < 1e-4 * max(1.0, np.abs(exact).max())
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_a_norm_that_nn_would_add_changes_nothing_or_is_refused(norm: Any) -> None:
+    """A layer of zeros stands for none: after it a post-norm would have put zeros, and at ε = 0 a norm may be 0/0."""
+    options = Options(norm=norm, answer="logits")
+    bare = random_transformer(parse_format("fp32"), 1, Sizes(layers=0), options)
+    normed = random_transformer(parse_format("fp32"), 1, Sizes(layers=1), Options(norm="pre"))
+    for transformer in (bare.replace(final_norm=None), bare.replace(final_norm=normed.final_norm)):
+        ours, exact = both_logits(bridge.to_nn(transformer), transformer)
+        assert np.abs(ours - exact).max() < 1e-5 * max(1.0, np.abs(exact).max())
+    assert normed.final_norm is not None
+    zero = Norm(normed.final_norm.gain, normed.final_norm.bias, np.array(0))
+    with pytest.raises(ModelError, match="with ε = 0 that norm may be 0/0"):
+        bridge.to_nn(bare.replace(final_norm=zero))
 
 
 def test_weights_of_b_are_refused_unless_taken_as_numbers() -> None:

@@ -1,6 +1,7 @@
 """Documents keep their promises: the README's code runs, links lead somewhere, the demo ends."""
 
 import doctest
+import os
 import re
 import subprocess
 import sys
@@ -34,10 +35,47 @@ def test_the_examples_on_finite_precision_run() -> None:
 
 
 def test_the_demo_ends() -> None:
-    done = subprocess.run([sys.executable, "-m", "examples.demo"], cwd=ROOT, capture_output=True, text=True)
+    done = demo()
     assert done.returncode == 0, done.stderr
     for words in ("Proved, 2,046 inputs", "Refuted", "ZeroAttention", "nothing contradicts the verdict", "in closed form"):
         assert words in done.stdout
-    (excerpt,) = re.findall(r"```text\n\$ make demo\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    for line in excerpt.splitlines():
-        assert line.rstrip(" …") in done.stdout, "the README's excerpt is not what the demo prints"
+    for page in ("README.md", "README.es.md"):
+        (excerpt,) = re.findall(r"```text\n\$ make demo\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+        assert missing(excerpt.splitlines(), done.stdout.splitlines()) is None, f"{page}'s excerpt is not what the demo prints"
+
+
+def demo(**environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "examples.demo"]
+    whole = {**os.environ, **environment}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=whole, check=False)
+
+
+def missing(excerpt: list[str], printed: list[str]) -> str | None:
+    """The first line of an excerpt that does not come next in what is printed; … stands for lines, or the rest of one."""
+    place, gap = 0, False
+    for line in excerpt:
+        if line == "…":
+            gap = True
+            continue
+        there = range(place, len(printed)) if gap else range(place, min(place + 1, len(printed)))
+        whole, start = not line.endswith("…"), line.removesuffix("…")
+        found = next((n for n in there if printed[n].startswith(start) and (not whole or printed[n].rstrip() == line)), None)
+        if found is None:
+            return line
+        place, gap = found + 1, False
+    return None
+
+
+def test_an_excerpt_is_lines_that_follow_each_other() -> None:
+    printed = ["a", "b", "c and more", "", "d"]
+    assert missing(["…", "b", "c …", "", "d"], printed) is None
+    assert missing(["b"], printed) == "b"
+    assert missing(["a", "c …"], printed) == "c …"
+    assert missing(["a", "…", "d", "…", "b"], printed) == "b"
+
+
+@pytest.mark.slow
+def test_the_demo_ends_in_an_ascii_terminal() -> None:
+    done = demo(PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii() and "\\u2500 8." in done.stdout

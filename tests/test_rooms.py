@@ -8,7 +8,10 @@ import pytest
 import glyptic
 
 ROOT = Path(glyptic.__file__).parent
-ORDER = ["errors", "parallel", "numbers", "exact", "carve", "prove", "nn", "bridge", "icl", "cli"]
+ORDER = [
+    *("errors", "extras", "text", "arguments", "files", "parallel"),
+    *("numbers", "exact", "carve", "prove", "nn", "bridge", "icl", "cli"),
+]
 # exact's thin methods (T & U, T.frame()) call carve, by a lazy import inside the method: the only way back.
 LAZY_WAYS_BACK = {("exact", "carve")}
 

@@ -41,7 +41,10 @@ def __getattr__(name: str) -> Any:
     if name in _NAMES:
         return getattr(importlib.import_module(_NAMES[name]), name)
     if name in _ROOMS:
-        return importlib.import_module(f"glyptic.{name}")
+        from glyptic.extras import brought_by
+
+        with brought_by(f"glyptic.{name}"):
+            return importlib.import_module(f"glyptic.{name}")
     raise AttributeError(f"module 'glyptic' has no attribute {name!r}")
 
 

@@ -25,4 +25,4 @@ class FileError(GlypticError, ValueError):
 
 
 class MissingExtra(GlypticError, ImportError):
-    """An optional dependency that is not installed; says which extra brings it."""
+    """An optional dependency that is not installed; says which extra brings it (`glyptic.extras`)."""

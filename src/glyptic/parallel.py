@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,9 +19,12 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
-from glyptic.errors import GlypticError, InputError, MissingExtra
+from glyptic.errors import GlypticError, InputError
+from glyptic.extras import brought_by
 
 _SECONDS_AN_ORPHAN_MAY_LIVE = 0.5
+_SECONDS_TO_ANSWER = 10.0  # that a cluster has; Ray alone would try for minutes, and then end the process
+_ADDRESS = re.compile(r"(?:[a-z]+://)?\[?([^/\]]+)\]?:([0-9]{1,5})/?")
 BACKENDS = ("loky", "ray", "dask", "sequential")
 
 
@@ -48,7 +53,8 @@ def stream(
         for each in arguments:
             yield function(*each)
         return
-    lost: tuple[type[BaseException], ...] = _lost(backend)
+    with brought_by(f"the backend {backend}"):
+        lost = _lost(backend)
     try:
         with _set_up(backend, workers):
             if backend == "ray":  # its joblib backend gives results only all together: so a few at a time
@@ -137,16 +143,29 @@ def _end_with(parent: int) -> None:
         threading.Thread(target=watch, daemon=True, name="end with parent").start()
 
 
+def _refuse_unreachable(variable: str) -> str | None:
+    """The address of a cluster that an environment variable names, if one does; somebody must answer there."""
+    address = os.environ.get(variable)
+    where = _ADDRESS.fullmatch(address or "")
+    if where is not None:  # else a name such as `auto` or `local`
+        try:
+            socket.create_connection((where[1], int(where[2])), timeout=_SECONDS_TO_ANSWER).close()
+        except (OSError, OverflowError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            nobody = f"{variable} is {address!r}, where nobody answers ({why})"
+            raise InputError(f"{nobody}; start the cluster, or unset the variable.") from None
+    return address
+
+
 @contextmanager
 def _ray(workers: int) -> Iterator[None]:
-    try:
+    with brought_by("the backend ray"):
         import ray
         from ray.util.joblib import register_ray
-    except ImportError:
-        raise MissingExtra("the backend ray is not installed: pip install 'glyptic[cluster]'.") from None
     register_ray()
     mine = not ray.is_initialized()
     if mine:
+        _refuse_unreachable("RAY_ADDRESS")
         local: dict[str, Any] = {} if "RAY_ADDRESS" in os.environ else {"num_cpus": workers, "include_dashboard": False}
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **local)
     try:
@@ -158,10 +177,8 @@ def _ray(workers: int) -> Iterator[None]:
 
 @contextmanager
 def _dask(workers: int) -> Iterator[None]:
-    try:
+    with brought_by("the backend dask"):
         from distributed import Client, get_client
-    except ImportError:
-        raise MissingExtra("the backend dask is not installed: pip install 'glyptic[cluster]'.") from None
     try:
         get_client()  # one that the caller has opened
     except ValueError:
@@ -169,7 +186,7 @@ def _dask(workers: int) -> Iterator[None]:
     else:
         yield
         return
-    address = os.environ.get("DASK_SCHEDULER_ADDRESS")
+    address = _refuse_unreachable("DASK_SCHEDULER_ADDRESS")
     local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
     with Client(address) if address else Client(**local):
         yield

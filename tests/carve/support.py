@@ -9,7 +9,7 @@ import numpy as np
 from glyptic.exact import Transformer
 from glyptic.exact.forward import State, forward
 from glyptic.exact.running import prepared_for
-from glyptic.numbers import NAMED, Fixed, Float, Format, Ieee
+from glyptic.numbers import NAMED, Fixed, Float, Format, Ieee, Q
 
 _SETS = [
     Fixed(2),
@@ -28,6 +28,14 @@ _SETS = [
 ]
 FORMATS = [format.with_ties(ties) for format in _SETS for ties in ("zero", "even")]  # type: ignore[arg-type]
 NORMAL = Ieee(3, 2, subnormals=False)  # no subnormals: another kind of kernel to compile, so only where it matters
+_TINY = [
+    *(Fixed(s) for s in (1, 2, 3)),
+    *(Float(e, s) for e in (1, 2, 3) for s in (1, 2)),
+    *(Ieee(e, m, subnormals=subnormals) for e in (2, 3) for m in (1, 2) for subnormals in (True, False)),
+    *(Q(m, f) for m in range(4) for f in range(4) if 1 <= m + f <= 4),
+    *(NAMED[name] for name in ("fp4_e2m1", "fp6_e2m3", "fp6_e3m2")),
+]
+TINY = [format.with_ties(ties) for format in _TINY for ties in ("zero", "even")]  # every family, with few bits
 
 
 def all_texts(longest: int, alphabet: str = "01") -> list[str]:

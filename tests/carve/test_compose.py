@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glyptic.carve import FactError, compose, examples, loop
-from glyptic.errors import ModelError
+from glyptic.errors import InputError, ModelError
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.numbers import NAMED, Fixed, Float, Format
 from tests.carve.support import all_texts
@@ -19,7 +19,7 @@ def test_b_reads_what_a_answers_at_each_position(format: Format, products: str) 
     for seed in range(4):
         a = random_transformer(format, seed, Sizes(layers=1, width=4, answers=("0", "1")), options)
         b = random_transformer(format, seed + 100, Sizes(layers=2, width=5, max_length=6), options)
-        done = compose.sequence(a, b)
+        done = compose.sequence(a, b, yes="1")
         said = dict(zip(texts, a.run_batch(texts).answers, strict=True))
         sequences = [[said[text[: i + 1]] for i in range(len(text))] for text in texts]
         decisive = [i for i, sequence in enumerate(sequences) if set(sequence) <= {"0", "1"}]
@@ -38,7 +38,7 @@ def test_sequence_of_built_in_deciders() -> None:
     format = Fixed(6)
     odd = examples.by_name("parity:8", format).replace(answers=("0", "1"))
     most = examples.by_name("majority:8", format)
-    done = compose.sequence(odd, most)
+    done = compose.sequence(odd, most, yes="1")
     texts = all_texts(8)
     prefixes = ["".join(str(text[: i + 1].count("1") % 2) for i in range(len(text))) for text in texts]
     assert done.run_batch(texts).answers == most.run_batch(prefixes).answers
@@ -97,7 +97,7 @@ def test_what_cannot_be_composed_is_refused() -> None:
         return random_transformer(format, 0, sizes, Options(**options))  # type: ignore[arg-type]
 
     with pytest.raises(ModelError, match="b must read the answers of a, and 'x' is not in its vocabulary"):
-        compose.sequence(T("01", "xy"), T("01", "01"))
+        compose.sequence(T("01", "xy"), T("01", "01"), yes="y")
     with pytest.raises(ModelError, match="has 3: 0, 1, 2"):
         compose.sequence(T("01", "012"), T("012", "01"))
     with pytest.raises(ModelError, match="b must read what a reads and writes, and '1'"):
@@ -107,7 +107,7 @@ def test_what_cannot_be_composed_is_refused() -> None:
     with pytest.raises(ModelError, match="different formats"):
         compose.relay(T("01", "01"), T("01", "01", Fixed(5)))
     with pytest.raises(FactError, match=r"exp\(-3/2\) rounds to 1/4"):
-        compose.relay(T("01", "01", Float(1, 1)), T("01", "01", Float(1, 1)))
+        compose.relay(T("01", "01", Float(1, 1)), T("012", "02", Float(1, 1)))
 
 
 def test_a_looped_block_is_its_layers_again_and_again() -> None:
@@ -122,7 +122,7 @@ def test_a_looped_block_is_its_layers_again_and_again() -> None:
     assert (once.run_batch(all_texts(4)).logits == T.run_batch(all_texts(4)).logits).all()
     with pytest.raises(ModelError, match="layers 1 to 4 are not a block; there are 3"):
         loop.block(T, 1, 4, 2)
-    with pytest.raises(ModelError, match="times is -1"):
+    with pytest.raises(InputError, match="times is -1, and must be a whole number from 0"):
         loop.block(T, 0, 1, -1)
 
 

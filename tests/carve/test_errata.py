@@ -7,11 +7,12 @@ import unicodedata
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from glyptic.carve import FactError, flags, linear, normalize
-from glyptic.carve.notes import values
-from glyptic.carve.notes.bench import carrier
+from glyptic.carve.notes import normalization, primitives, values
+from glyptic.carve.notes.bench import carrier, push, random_data, rising_pairs, stream
 from glyptic.carve.notes.documents import Language, markdown, tables_in, written
 from glyptic.carve.notes.failures import coordinates, verdicts
 from glyptic.carve.notes.failures.linear import (
@@ -45,14 +46,14 @@ def test_every_table_in_the_documents_is_what_a_run_gives(name: str, language: L
 
 
 @pytest.mark.parametrize("language", PAGES)
-def test_documents_show_every_table_and_thirteen_errata(language: Language) -> None:
+def test_documents_show_every_table_and_sixteen_errata(language: Language) -> None:
     document = read(language)
     assert sorted(tables_in(document)) == sorted(TABLES)
     assert written(document, language) == document
-    assert [int(n) for n in re.findall(r"^## (\d+)\. ", document, re.MULTILINE)] == list(range(1, 14))
+    assert [int(n) for n in re.findall(r"^## (\d+)\. ", document, re.MULTILINE)] == list(range(1, 17))
     headings = {_anchor(line) for line in re.findall(r"^## (.*)$", document, re.MULTILINE)}
     links = re.findall(r"\]\(#([^)]*)\)", document)
-    assert len(links) == 13
+    assert len(links) == 16
     assert set(links) <= headings
 
 
@@ -264,6 +265,51 @@ def test_13_the_last_bullet() -> None:
     """(1, ∞) and the answer YES come of YES, not of NO."""
     format = Fixed(2)
     assert verdicts.final_vectors(format, normalize.infinity) == {"NO": {(1, 0, 0, 0)}, "YES": {(1, format.max, 0, 0)}}
+
+
+def test_14_the_comparison_writes_where_the_linear_step_keeps_its_flag() -> None:
+    """The flags as printed, the comparison as printed (its columns mended): the flag of all vectors but h_i is lost."""
+    format = Fixed(2)
+    flagged = primitives.embedding_with_flag(carrier(format, 2, 2), 0, "at_source")
+    flagged = primitives.embedding_with_flag(flagged, 0, "not_source", complement=True)
+    made = normalization.then(flagged, normalization.comparison(format, flagged.width, (0, 1)))
+    pairs = rising_pairs(format)
+    out, _ = push(made, stream(made, np.stack([pairs, pairs], axis=1)))
+    flag, difference, one = out[-1, 1], pairs[1] - pairs[0], format.code(1)
+    assert pairs.shape[1] == 465
+    assert (flag != one).all()
+    assert (flag == np.minimum(one + np.minimum(difference, format.max_code), format.max_code)).all()
+    assert (flag != difference).any()
+
+
+def test_15_with_the_printed_flags_every_vector_but_the_source_is_zeroed() -> None:
+    format = Fixed(2)
+    flagged = primitives.embedding_with_flag(carrier(format, 2, 4), 1, "at_source")
+    flagged = primitives.embedding_with_flag(flagged, 1, "not_source", complement=True)
+    made = primitives.make_zero(flagged, "not_source", ["h1", "h2"])  # the only flag that j = 2 has
+    data = random_data(format, 2, 4, 30)
+    out, _ = push(made, stream(made, data))
+    assert np.array_equal(out[:2, 1], data[:, 1])
+    assert not out[:2, [0, 2, 3]].any()
+    third = primitives.linear(carrier(format, 2, 4), SWAP, 1, 2)
+    assert {"at_source", "not_source", "at_target"} <= set(third.coordinates)
+
+
+def test_16_the_one_of_the_softmax_is_at_the_source() -> None:
+    made = primitives.linear(carrier(Fixed(2), 2, 3), SWAP, 0, 1)
+    weights = made.run("xxx", trace="*weights").trace[f"layer.{len(made.layers) - 1}.head.0.weights"]
+    assert weights[1].tolist() == [1, 0, 0]  # j = 2 sees itself last, and the 1 is at i = 1
+
+
+def test_smaller_things_the_second_display_multiplies_by_h_twice_and_its_zero_columns_do_not_fit() -> None:
+    theta, h = np.array([[1, 2, 0], [0, 1, 3]]), np.array([2, 1, 1])
+    corner = np.zeros((3, 3), int)
+    corner[:2, 0] = theta @ h
+    assert (corner @ h).tolist() == [*(theta @ h * h[0]), 0]
+    assert (corner @ h)[:2].tolist() != (theta @ h).tolist()
+    beside = np.hstack([np.vstack([theta, np.zeros((1, 3), int)]), np.zeros((3, 1), int)])
+    with pytest.raises(ValueError, match="mismatch"):
+        beside @ h
 
 
 # What is right as printed ------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from glyptic.carve import examples
 from glyptic.errors import FormatError, InputError, ModelError
 from glyptic.exact import Transformer
-from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Q
+from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Ieee, Q, Ties
 
 Predicate = Callable[[str], bool]
 FORMATS = [
@@ -110,9 +110,47 @@ def test_six_layers_at_length_sixteen() -> None:
 
 
 def test_the_last_whole_number_is_enough_and_one_more_is_refused() -> None:
-    check(examples.majority(Float(2, 2), 7), lambda w: 2 * w.count("1") > len(w))
+    check(examples.modular(Float(2, 2), 3, 0, 7), lambda w: w.count("1") % 3 == 0)
     with pytest.raises(FormatError, match="counts to 8, and float:2,2 has the whole numbers only up to 7"):
-        examples.majority(Float(2, 2), 8)
+        examples.modular(Float(2, 2), 3, 0, 8)
+
+
+def more_ones(text: str) -> bool:
+    return 2 * text.count("1") > len(text)
+
+
+def test_majority_saturates_without_losing_its_sign_and_is_refused_where_it_would() -> None:
+    """float:2,2 has the whole numbers to 7; the totals stop at 15/2, and 1⁸0⁷ is the first input to be wrong."""
+    check(examples.majority(Float(2, 2), 14), more_ones)
+    with pytest.raises(FormatError, match=r"counts to 15, .* only up to 7: it would answer '111111110000000' with"):
+        examples.majority(Float(2, 2), 15)
+    assert "forced" in examples.majority(Float(2, 2), 15, force=True).frame()
+
+
+_FEW_BITS = [
+    *(Fixed(1), Fixed(2), Float(1, 1), Float(2, 1), Float(1, 2), Float(3, 1)),
+    *(Ieee(2, 1), Ieee(3, 1), Q(1, 2), Q(2, 0), Q(2, 1)),
+]
+
+
+@pytest.mark.parametrize("ties", ["zero", "even"])
+@pytest.mark.parametrize("format", _FEW_BITS, ids=str)
+def test_majority_is_refused_exactly_where_it_is_wrong(format: Format, ties: Ties) -> None:
+    """Every length up to 9, every input: what the two worst ones say of all is what all say."""
+    format = format.with_ties(ties)
+    if not examples.whole_numbers(format):
+        return
+    texts = words("01", 9)
+    for n in range(1, 10):
+        decider = examples.majority(format, n, force=True)
+        inputs = [text for text in texts if len(text) <= n]
+        right = decider.run_batch(inputs).answers == tuple("YES" if more_ones(text) else "NO" for text in inputs)
+        try:
+            examples.majority(format, n)
+            accepted = True
+        except FormatError:
+            accepted = False
+        assert accepted == right, n
 
 
 def test_fused_products_make_no_difference() -> None:
@@ -169,8 +207,8 @@ def test_parameters_by_place_and_by_name() -> None:
     ("text", "error", "says"),
     [
         ("oddity", ModelError, "no built-in decider 'oddity'; there are contains"),
-        ("parity:x", ModelError, "max_length must be a whole number, and it is 'x'"),
-        ("parity:-3", ModelError, "must be a whole number"),
+        ("parity:x", ModelError, "max_length must be a whole number of at most 18 digits, and it is 'x'"),
+        ("parity:-3", InputError, "max_length is -3, and must be a whole number from 1 to 16384"),
         ("parity:3,1,01,9", ModelError, "'9' is not one of its parameters"),
         ("parity:3,max_length=3", ModelError, "comes twice"),
         ("parity:length=3", ModelError, "write parity:max_length=16"),
@@ -179,9 +217,9 @@ def test_parameters_by_place_and_by_name() -> None:
         ("contains:", ModelError, None),
         ("contains:word=", InputError, "the word is empty"),
         ("modular:3,3", InputError, "residue 3 modulo 3"),
-        ("modular:0", InputError, "residue 0 modulo 0"),
-        ("brackets:12,3,()[", InputError, "come in pairs"),
-        ("brackets:12,0", InputError, "depth 0"),
+        ("modular:0", InputError, "modulus is 0, and must be a whole number of at least 1"),
+        ("brackets:12,3,()[", InputError, "must come in pairs"),
+        ("brackets:12,0", InputError, "depth is 0, and must be a whole number of at least 1"),
         ("brackets:12,3,((", InputError, "different characters"),
         ("majority:12,2", InputError, "'2' is not in the vocabulary"),
     ],

@@ -6,12 +6,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from glyptic.carve import FactError, add, facts, zero
+from glyptic.carve import FactError, add, facts, linear, lookup, zero
 from glyptic.carve.amplify import plan
-from glyptic.exact import Options, random_transformer
-from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Ieee, Q
+from glyptic.errors import FormatError
+from glyptic.exact import Head, Layer, Options, random_transformer
+from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Ieee, Q, encode, number
 from glyptic.numbers.exponential import exp_rounded
-from tests.carve.support import FORMATS, NORMAL, blank
+from tests.carve.support import FORMATS, NORMAL, TINY, all_codes, blank, laid_out, run_added, through
 
 SMALL = [
     *(f for f in FORMATS if f.size < 130),
@@ -115,4 +116,81 @@ def test_scores_divided_by_a_root_need_a_smaller_exp() -> None:
     assert facts.EXP_VANISHES.broken(Fixed(2)) is None
     broken = facts.scaled_exp_vanishes(16).broken(Fixed(2))
     assert broken is not None
-    assert broken.value == Fraction(-7, 4)  # 16 is 15/4 in this format, and [√(15/4)] = 2
+    assert broken.value == -1  # [√16] = 15/4 = B: the count 16 is not rounded before its root
+
+
+# Each fact against the engine that runs transformers, in every format of few bits ----------------------------------------
+
+
+def weights_of_scores(format: Format, key_width: int, options: Options) -> list[Fraction]:
+    """The weights that a head, d_k wide, gives to a score of −B and to one of 0, by a run."""
+    T = blank(format, "k one", 2, options=options)
+    key = np.zeros((key_width, 2), np.int64)
+    key[0, 0] = query = format.code(1)
+    reading = np.zeros((key_width, 2), np.int64)
+    reading[0, 1] = query
+    head = Head(reading, key, np.zeros((1, 2), np.int64), np.zeros((2, 1), np.int64))
+    embedding = np.array([[-format.max_code, 0], [0, query]])  # position 0 asks nothing, and is never 0/0
+    made = T.replace(layers=(Layer((head,)),), position_embedding=embedding)
+    return list(made.run("··", trace="*weights", engine="reference").trace["layer.0.head.0.weights"][1])
+
+
+@pytest.mark.parametrize("format", TINY, ids=str)
+def test_exp_vanishes_where_a_head_of_the_engine_gives_nothing_to_minus_b(format: Format) -> None:
+    if 1 not in format:
+        return
+    for scale, key_width in [(False, 1), *((True, width) for width in range(1, 13))]:
+        fact = facts.scaled_exp_vanishes(key_width) if scale else facts.EXP_VANISHES
+        found = weights_of_scores(format, key_width, Options(scale=scale))
+        assert (fact.broken(format) is None) == (found == [0, 1]), (scale, key_width)
+
+
+@pytest.mark.parametrize("format", TINY, ids=str)
+def test_facts_of_sums_hold_where_what_rests_on_them_runs_right(format: Format) -> None:
+    """Forced where they fail: saturation clears nothing, x⁺ and x⁻ do not make x, and a difference vanishes."""
+    if 1 not in format:
+        return
+    x = all_codes(format)[None, None]
+    for fact, build in ((facts.SATURATES, zero.by_saturation), (facts.SYMMETRIC, zero.at)):
+        T = blank(format, "x")
+        done = build(T, None, force=True)  # type: ignore[operator]
+        assert (not run_added(T, done, x)["x"].any()) == (fact.broken(format) is None), fact.name
+    if facts.SYMMETRIC.broken(format) is None:
+        T, pairs = blank(format, "x y"), np.stack(np.meshgrid(x[0, 0], x[0, 0])).reshape(2, 1, -1)
+        kept = run_added(T, linear.into(T, [[1, -1]], ["x", "y"], ["d"]), pairs)["d"] != 0
+        right = bool((kept == (pairs[0] != pairs[1])).all())
+        assert right == (facts.SUBNORMAL.broken(format) is None)
+
+
+@pytest.mark.parametrize("length", [3, 20])
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_look_up_is_refused_or_right_in_every_small_format(length: int, scale: bool) -> None:
+    """fixed:1, fixed:3 and ieee:2,1 were accepted with scores divided by a root, and wrong."""
+    refused = 0
+    for format in TINY:
+        T = blank(format, "x", length, options=Options(scale=scale))
+        try:
+            done = lookup.position(T, lambda i: i // 2, ["x"], ["y"])
+        except (FactError, FormatError):
+            refused += 1
+            continue
+        h = np.random.default_rng(0).choice(all_codes(format), (1, length, 6))
+        out, undefined = through(done, laid_out(T, done, h))
+        assert not undefined, format
+        assert (out[done.coordinate("y")] == h[0, [i // 2 for i in range(length)]]).all(), format
+    assert 0 < refused < len(TINY)
+
+
+@pytest.mark.parametrize("kind", ["softmax", "max-subtracted"])
+def test_an_outcome_is_decisive_where_a_run_says_so_in_every_small_format(kind: str) -> None:
+    for format in TINY:
+        if 1 not in format:
+            continue
+        for logits in (("1", "0"), ("1", "B"), ("B", "-B"), ("-B", "B")):
+            T = blank(format, "n y", options=Options(attention=kind))  # type: ignore[arg-type]
+            embedding = encode([list(logits)], format)
+            made = T.replace(output=format.code(1) * np.eye(2, dtype=np.int64), position_embedding=embedding)
+            largest = "NO" if number(logits[0], format) > number(logits[1], format) else "YES"
+            said = made.run_batch(["·"], engine="reference").answers[0]
+            fact = facts.decides(*logits, subtract=kind == "max-subtracted")
+            assert (fact.broken(format) is None) == (said == largest), (format, logits)

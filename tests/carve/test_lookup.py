@@ -87,7 +87,7 @@ def test_refusals() -> None:
     with pytest.raises(ModelError, match="a pointer to 4 positions has 2 bits, not 1"):
         lookup.fetch(T, ["x"], ["x"], ["y"])
     with pytest.raises(ModelError, match="2 sources and 1 targets"):
-        lookup.position(T, lambda i: i, ["x", "x"], ["y"])
+        lookup.position(blank(Fixed(4), "x z", 4), lambda i: i, ["x", "z"], ["y"])
     with pytest.raises(FactError, match=r"exp\(-3/2\) rounds to 1/4"):
         lookup.position(blank(Float(1, 1), "x", 4), lambda i: i, ["x"], ["y"])
     with pytest.raises(FactError, match="−B/√4"):

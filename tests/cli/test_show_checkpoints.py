@@ -74,4 +74,4 @@ def test_a_format_is_not_ignored_in_silence(folder: Path, capsys: pytest.Capture
 
 def test_a_length_below_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(folder), "--length", "0"]) == 2
-    assert "length=0" in capsys.readouterr().err
+    assert "--length is 0, and must be" in capsys.readouterr().err

@@ -120,3 +120,16 @@ def test_a_batch_is_its_members() -> None:
     for i in range(0, len(texts), 17):
         alone = transformer.run_batch([texts[i]])
         assert alone.numbers[0] == whole.numbers[i]
+
+
+@pytest.mark.parametrize("name", ["fixed:2", "q:4,4", "float:3,3", "fp16"])
+def test_the_engines_agree_where_the_first_product_is_not_rounded(name: str) -> None:
+    """Under every mask: with one key, and with several."""
+    differ = 0
+    for seed, mask in enumerate(["causal", "strict", "full"]):
+        options = Options(products="unrounded", mask=mask, attention="max-subtracted", answer="logits")  # type: ignore[arg-type]
+        transformer = random_transformer(name, seed, SIZES, options)
+        assert_same_runs(transformer, TEXTS)
+        other = transformer.with_options(products="fused").run_batch(TEXTS)
+        differ += not np.array_equal(transformer.run_batch(TEXTS).logits, other.logits)
+    assert differ  # it is another function

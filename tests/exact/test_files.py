@@ -164,25 +164,89 @@ def test_missing_and_unreadable(model, tmp_path) -> None:
         random_transformer(parse_format("fixed:4")).save(blocked)
 
 
-def no_space(*_):
-    raise OSError(28, "No space left on device")
+def another() -> Transformer:
+    return random_transformer(parse_format("fixed:4"), 2)
 
 
-def no_space_for_the_config(path, data):
-    return no_space() if "config" in path.name else write_bytes(path, data)
+@pytest.fixture
+def theirs(tmp_path):
+    """A folder of a model that others have trained."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "gpt2"}')
+    (folder / "model.safetensors").write_bytes(b"months of work")
+    return folder
 
 
-write_bytes = files.Path.write_bytes
-FULL_DISKS = [(files.os, "replace", no_space), (files.Path, "write_bytes", no_space_for_the_config)]
+def held(folder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("full", FULL_DISKS, ids=["nothing renamed", "weights written, config not"])
-def test_a_failed_save_leaves_the_old_model(model, monkeypatch, full) -> None:
-    """Neither file takes its place before both are written."""
-    before = Transformer.load(model)
-    monkeypatch.setattr(*full)
-    with pytest.raises(FileError, match="No space left"):
-        random_transformer(parse_format("fixed:4"), 2).save(model)
-    monkeypatch.undo()
-    assert Transformer.load(model).same_as(before)
-    assert sorted(os.listdir(model)) == ["config.json", "model.safetensors"]
+def test_what_others_wrote_is_not_overwritten_without_a_word(theirs) -> None:
+    before = held(theirs)
+    with pytest.raises(FileError, match=r'theirs is taken, for it holds "config.json", .* or say --overwrite'):
+        another().save(theirs)
+    assert held(theirs) == before
+    another().save(theirs, overwrite=True)
+    assert Transformer.load(theirs).same_as(another())
+
+
+def test_what_is_ours_is_replaced_and_what_else_is_there_is_kept(tmp_path) -> None:
+    folder = tmp_path / "model"
+    random_transformer(parse_format("fixed:4"), 1).save(folder)
+    (folder / ".hidden").write_text("kept")
+    another().save(folder)
+    assert Transformer.load(folder).same_as(another())
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(FileError, match=r'holds "notes.txt", which is not ours to replace'):
+        random_transformer(parse_format("fixed:4"), 1).save(folder)
+    random_transformer(parse_format("fixed:4"), 1).save(folder, overwrite=True)
+    assert Transformer.load(folder).same_as(random_transformer(parse_format("fixed:4"), 1))
+    assert sorted(os.listdir(folder)) == [".hidden", "config.json", "model.safetensors", "notes.txt"]
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"kind": 1}', b"", b"\xff"])
+def test_a_config_that_cannot_be_read_is_not_ours(theirs, content: bytes) -> None:
+    (theirs / "config.json").write_bytes(content)
+    with pytest.raises(FileError, match="is taken"):
+        another().save(theirs)
+
+
+def test_places_where_no_folder_can_be(tmp_path, theirs) -> None:
+    (tmp_path / "file").write_text("a file")
+    (tmp_path / "folder" / "config.json").mkdir(parents=True)
+    os.mkfifo(tmp_path / "pipe")
+    for place in ("file", "file/below", "folder", "pipe", "a\0b", "n" * 3000, "n/" * 3000):
+        with pytest.raises(FileError, match="cannot write"):
+            another().save(tmp_path / place, overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder", "pipe", "theirs"]
+
+
+def test_the_working_folder_stays_the_one_that_it_was(tmp_path, monkeypatch) -> None:
+    """Were it exchanged, the shell would stand in a folder that is gone."""
+    monkeypatch.chdir(tmp_path)
+    before = os.stat(tmp_path).st_ino
+    for model in (random_transformer(parse_format("fixed:4"), 1), another()):
+        model.save(".")
+        assert Transformer.load(".").same_as(model) and os.stat(tmp_path).st_ino == before
+    assert sorted(os.listdir()) == ["config.json", "model.safetensors"]
+
+
+def test_a_link_to_a_folder_stays_a_link(tmp_path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "model")
+    for _ in range(2):
+        another().save(tmp_path / "link")
+        assert (tmp_path / "link").is_symlink() and Transformer.load(tmp_path / "model").same_as(another())
+
+
+def test_a_folder_that_says_it_is_unfinished_leads_nowhere_else(tmp_path, model) -> None:
+    """`.glyptic-new` is what a killed writer had decided; one that is a link to elsewhere is not followed."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "secret").write_text("stays")
+    folder = tmp_path / "model"
+    another().save(folder)
+    (folder / ".glyptic-new").symlink_to(elsewhere)
+    assert Transformer.load(folder).same_as(another())
+    assert (elsewhere / "secret").exists()

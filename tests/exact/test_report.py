@@ -3,7 +3,8 @@
 import pytest
 from tests.numbers.families import small_formats
 
-from glyptic.exact import Sizes, random_transformer, show_number, show_trace
+from glyptic.errors import ModelError
+from glyptic.exact import Sizes, Transformer, random_transformer, show_number, show_trace
 from glyptic.numbers import Exact, Fixed, Q, number, parse_format
 
 
@@ -51,3 +52,32 @@ def test_trace_is_legible() -> None:
     assert "layer.0.after_feed_forward\nposition" in text
     assert "layer.0.head.1.weights\nquery \\ key" in text
     assert "\n2 1" in text and "/" in text
+
+
+def test_a_run_is_printed_as_tables() -> None:
+    transformer = Transformer.of(
+        "fixed:8", "ab", ["x", "spare", "y"], [[1, 0, 0], [0, 0, 1]], [["-B", 0, 0], ["B", 0, 0]], ["a", "b"], max_length=4
+    )
+    plain = str(transformer.run("ba"))
+    assert plain == (
+        "answer  logit  probability\n"
+        "──────  ─────  ───────────\n"
+        "a          -∞            0\n"
+        "b           ∞            1\n"
+        "\n"
+        "answer after b a: b"
+    )
+    traced = str(transformer.run("ba", steps=2, trace=True))
+    assert traced.startswith("embedding\nposition  x  y\n") and "chain: b TIE\nanswer after b a b: TIE" in traced
+    logits = transformer.with_options(answer="logits").run("ba")
+    assert "probability" not in str(logits) and "a          -∞" in str(logits)
+
+
+def test_a_trace_says_what_it_leaves_out_and_from_where_it_counts() -> None:
+    transformer = Transformer.of("fixed:8", "ab", ["x", "spare", "y"], [[1, 0, 0], [0, 0, 1]], [[1, 0, 0]], ["A"], max_length=4)
+    text = show_trace(transformer.run("ab", trace="embedding"))
+    assert "0 at every position: spare" in text and "count from 0" in text
+    whole = random_transformer("fixed:4", 1, Sizes(layers=0, density=1))
+    assert "0 at every position" not in show_trace(whole.run("01", trace="embedding"))
+    with pytest.raises(ModelError, match="names are texts without line breaks"):
+        transformer.replace(coordinates=("x", "\x1b[2J", "y"))

@@ -19,13 +19,13 @@ from glyptic.icl.theory.problem import ProblemError
 from glyptic.parallel import scatter
 
 SOURCE = Path(__file__).parents[2] / "src"
-GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=100_000)
+GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=100_000)
 SCRIPT = """
 import signal
 from pathlib import Path
 from glyptic.icl.experiments.cells import run
 from glyptic.icl.experiments.sweeps import Grid
-grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise=(0.0, 0.5), prompts=100_000)
+grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=100_000)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background ignores Ctrl-C
 run(grid.cells(), Path({folder!r}), {backend!r}, 2)
 """
@@ -60,12 +60,12 @@ def test_killed_half_way_nothing_is_lost_and_nothing_counted_twice(tmp_path, bac
     now = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "cells").glob("*.json")}
     assert {name: now[name] for name in kept} == kept  # finished cells were not computed again
     assert len(now) == 24
-    seen = [(row["d"], row["N"], row["M"], row["noise"], row["learner"]) for row in rows]
+    seen = [(row["d"], row["N"], row["M"], row["noise_variance"], row["learner"]) for row in rows]
     assert len(seen) == len(set(seen)) == 24 * 3
 
 
 def test_a_restarted_sweep_has_the_rows_of_an_uninterrupted_one(tmp_path):
-    grid = Grid(N=(5, 10), noise=(0.0, 1.0), prompts=200)
+    grid = Grid(N=(5, 10), noise_variance=(0.0, 1.0), prompts=200)
     run(grid.cells()[:2], tmp_path / "a", "sequential", 1, progress=False)
     resumed = run(grid.cells(), tmp_path / "a", "loky", 2, progress=False)
     whole = run(grid.cells(), tmp_path / "b", "sequential", 1, progress=False)
@@ -75,17 +75,17 @@ def test_a_restarted_sweep_has_the_rows_of_an_uninterrupted_one(tmp_path):
 
 
 def test_exact_and_sampled_risk_agree(tmp_path):
-    grid = Grid(d=(2, 4), N=(10,), M=(5, 30), spectrum=("isotropic", "inverse"), noise=(0.0, 0.7), prompts=20_000)
+    grid = Grid(d=(2, 4), N=(10,), M=(5, 30), spectrum=("isotropic", "inverse"), noise_variance=(0.0, 0.7), prompts=20_000)
     rows = run(grid.cells(), tmp_path, "sequential", 1, progress=False)
     exact = {_where(row): row["risk"] for row in rows if row["learner"].endswith("exact")}
     sampled = [row for row in rows if row["learner"].endswith("sampled")]
     assert len(sampled) == len(exact) == 16
     for row in sampled:
-        assert abs(row["risk"] - exact[_where(row)]) < 4.5 * row["error"]
+        assert abs(row["risk"] - exact[_where(row)]) < 4.5 * row["standard_error"]
 
 
 def _where(row):
-    return row["d"], row["M"], row["spectrum"], row["noise"]
+    return row["d"], row["M"], row["spectrum"], row["noise_variance"]
 
 
 def test_the_training_measure_reaches_the_exact_risk(tmp_path):
@@ -111,8 +111,8 @@ def drawn(grid, folder):
 
 
 def test_the_figure_of_a_sweep(tmp_path):
-    assert drawn(Grid(prompts=50), tmp_path).get_xlabel() == "examples in training, N = M"  # one N, and M = N
-    assert drawn(Grid(N=(5, 10), M=(7,), prompts=50), tmp_path).get_xlabel() == "examples in training, N"
+    assert drawn(Grid(prompts=50), tmp_path).get_xlabel() == "training length N = M"  # one N, and M = N
+    assert drawn(Grid(N=(5, 10), M=(7,), prompts=50), tmp_path).get_xlabel() == "training length N"
     many = drawn(Grid(N=tuple(range(5, 15)), d=tuple(range(1, 10)), prompts=5), tmp_path)
     colours = {line.get_color() for line in many.lines if line.get_label().startswith("d = ")}
     assert len(colours) == 9
@@ -122,7 +122,7 @@ def test_the_figure_of_a_sweep(tmp_path):
 @pytest.mark.parametrize("backend", ["ray", "dask"])
 def test_ray_and_dask_for_real(tmp_path, backend):
     """Two workers in other processes compute what this process computes."""
-    grid = Grid(N=(5, 10), M=(5, 10), noise=(0.0, 1.0), prompts=500)
+    grid = Grid(N=(5, 10), M=(5, 10), noise_variance=(0.0, 1.0), prompts=500)
     process_ids = set(scatter(os.getpid, [()] * 6, backend, 2))
     assert os.getpid() not in process_ids
     rows = run(grid.cells(), tmp_path / backend, backend, 2, progress=False)
@@ -134,8 +134,8 @@ def test_ray_and_dask_for_real(tmp_path, backend):
     ("call", "sentence"),
     [
         (lambda folder: Grid(d=()), "the axis d of the sweep is empty"),
-        (lambda folder: Grid(M=(0,)), "the axis M holds 0: its values start at 1"),
-        (lambda folder: Grid(noise=(-1.0,)), "not a standard deviation"),
+        (lambda folder: Grid(M=(0,)), r"M\[0\] is 0"),
+        (lambda folder: Grid(noise_variance=(-1.0,)), r"noise_variance\[0\] is -1"),
         (lambda folder: Grid(spectrum=("cubic",)), "cubic"),
         (lambda folder: Grid("fly").cells(), "no measure 'fly'; there are risk, train"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "slurm", 2, False), "no backend 'slurm'; there are loky"),
@@ -148,7 +148,7 @@ def test_bad_input_is_one_sentence(tmp_path, call, sentence):
 
 
 def test_bad_files_are_one_sentence(tmp_path):
-    cell = Cell.of("risk", d=2, N=5, M=5, spectrum="isotropic", noise=0.0, seed=0, prompts=10)
+    cell = Cell.of("risk", d=2, N=5, M=5, spectrum="isotropic", noise_variance=0.0, seed=0, prompts=10)
     run([cell], tmp_path, "sequential", 1, progress=False)
     stored = tmp_path / "cells" / f"{cell.key}.json"
     assert json.loads(stored.read_text())[0]["learner"] == "linear attention, exact"

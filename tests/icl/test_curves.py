@@ -32,8 +32,8 @@ def test_what_has_no_answer_drops_out():
     answer = np.zeros((30, 3))
     answer[:, 1] = np.nan
     rows = curve("one", answer, prompts, [0, 2, 4]).rows()
-    assert [row["examples"] for row in rows] == [0, 4]
-    assert all(row["low"] <= row["error"] <= row["high"] for row in rows)
+    assert [row["k"] for row in rows] == [0, 4]
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
 
 
 def test_error_rate_of_a_classifier():

@@ -16,8 +16,8 @@ from glyptic.icl.theory.problem import ProblemError
 SMALL = DecoderSize(width=32, layers=2, heads=2)
 
 
-def prompts_of(count=6, examples=5, d=3) -> Prompts:
-    return sample(Linear(d, 0.5), np.random.default_rng(0), count, examples)
+def prompts_of(count=6, N=5, d=3) -> Prompts:
+    return sample(Linear(d, 0.5), np.random.default_rng(0), count, N)
 
 
 def test_query_k_sees_exactly_the_first_k_examples():
@@ -48,28 +48,29 @@ def test_the_seed_decides_the_start():
 
 
 def test_it_learns():
-    d, noise, examples = 1, 0.5, 5
-    learner = DecoderLearner(d, examples, SMALL)
-    train(learner, Linear(d, noise), decoder_plan(d, noise, examples, steps=400, batch=32), progress=False)
-    test = sample(Linear(d, noise), np.random.default_rng(1), 2000, examples)
-    error = ((answers(learner, test, [examples])[:, 0] - test.target[:, -1]) ** 2).mean()
+    d, noise_variance, N = 1, 0.25, 5
+    learner = DecoderLearner(d, N, SMALL)
+    train(learner, Linear(d, noise_variance), decoder_plan(d, noise_variance, N, steps=400, batch=32), progress=False)
+    test = sample(Linear(d, noise_variance), np.random.default_rng(1), 2000, N)
+    error = ((answers(learner, test, [N])[:, 0] - test.target[:, -1]) ** 2).mean()
     assert error < 0.45  # answering 0 has risk 1, ridge 0.06
 
 
 @pytest.mark.slow
 def test_within_fifteen_percent_of_bayes_optimal_ridge(tmp_path):
-    """d = 5, 10 examples, s = 0.5, in ten minutes of one thread (docs/in-context-experiments.md has the table)."""
-    d, noise, examples = 5, 0.5, 10
-    learner, threads = DecoderLearner(d, examples), torch.get_num_threads()
+    """d = 5, 10 examples, s² = 0.25, in ten minutes of one thread (docs/in-context-experiments.md has the table)."""
+    d, noise_variance, N = 5, 0.25, 10
+    learner, threads = DecoderLearner(d, N), torch.get_num_threads()
     torch.set_num_threads(1)
     begin = time.process_time()
-    train(learner, Linear(d, noise), decoder_plan(d, noise, examples, steps=14_000), checkpoint=tmp_path / "it.safetensors")
+    plan = decoder_plan(d, noise_variance, N, steps=14_000)
+    train(learner, Linear(d, noise_variance), plan, checkpoint=tmp_path / "it.safetensors")
     assert time.process_time() - begin < 600
     torch.set_num_threads(threads)
-    test = sample(Linear(d, noise), np.random.default_rng(99), 4000, examples)
-    counts = range(examples + 1)
+    test = sample(Linear(d, noise_variance), np.random.default_rng(99), 4000, N)
+    counts = range(N + 1)
     decoder = ((answers(learner, test, counts) - test.target) ** 2).mean(axis=0)
-    ridge = ((ridge_answers(test, noise, counts) - test.target) ** 2).mean(axis=0)
+    ridge = ((ridge_answers(test, noise_variance, counts) - test.target) ** 2).mean(axis=0)
     assert decoder.mean() < 1.15 * ridge.mean()
     assert decoder[d:].mean() < 1.15 * ridge[d:].mean()
     assert (decoder < 1.15 * ridge).all()  # after every number of examples, without the noise that would hide the rest

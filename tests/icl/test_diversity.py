@@ -17,7 +17,7 @@ def test_threshold():
 
 
 def test_one_training_task_is_memorised():
-    found = measure_pool(d=2, tasks=1, noise=0.5, examples=4, steps=150, seed=0, prompts=300)
+    found = measure_pool(d=2, tasks=1, noise_variance=0.25, N=4, steps=150, seed=0, prompts=300)
     assert found["pool_dmmse"] == pytest.approx(0, abs=1e-12)  # one task: nothing to infer
     assert found["pool_decoder"] < 0.05
     assert found["new_decoder_to_dmmse"] < 0.2 * found["new_decoder_to_ridge"]

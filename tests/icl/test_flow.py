@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.icl.theory import random_blocks, random_problem
 
+from glyptic.errors import InputError
 from glyptic.icl.theory.flow import full_flow
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.lsa import Blocks
@@ -79,9 +80,9 @@ def test_a_singular_prior_is_learnt_too():
     np.testing.assert_allclose(path.end.p2 * path.end.K, optimal_map(problem), atol=1e-6)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.3])
-def test_isotropic_flow_is_logistic(noise):
-    problem, times = Problem.isotropic(5, 10, variance=2.0, noise_variance=noise), np.linspace(0, 3, 50)
+@pytest.mark.parametrize("noise_variance", [0.0, 0.3])
+def test_isotropic_flow_is_logistic(noise_variance):
+    problem, times = Problem.isotropic(5, 10, variance=2.0, noise_variance=noise_variance), np.linspace(0, 3, 50)
     path = reduced_flow(problem, initial_blocks(problem, 0.1), times)
     np.testing.assert_allclose(path.states[:, -2] ** 2, logistic(problem, 0.1, times), atol=1e-9)
     with pytest.raises(ProblemError, match="isotropic"):
@@ -92,10 +93,10 @@ def test_isotropic_flow_is_logistic(noise):
 def test_polyak_lojasiewicz_and_balance_along_the_flow(name):
     d, rng = 4, np.random.default_rng(2)
     problem, Theta = Problem(spectrum(name, d), 8), rng.standard_normal((d, d))
-    scale = 0.7 * threshold(problem)
-    path = reduced_flow(problem, initial_blocks(problem, scale, Theta)).thinned(80)
+    sigma = 0.7 * threshold(problem)
+    path = reduced_flow(problem, initial_blocks(problem, sigma, Theta)).thinned(80)
     away = path.excess() > 1e-16
-    mu = pl_constant(problem, scale, Theta)
+    mu = pl_constant(problem, sigma, Theta)
     assert 0 < mu <= path.pl_ratio()[away].min()
     assert np.abs(path.balance()).max() < 1e-8
     assert np.all(np.diff(path.excess()[away]) < 0)
@@ -121,11 +122,54 @@ def test_above_the_threshold_it_warns_and_goes_on():
 
 def test_starts_that_make_no_sense():
     problem = Problem([1.0, 0.5], 8)
-    with pytest.raises(ProblemError, match="never moves"):
+    with pytest.raises(InputError, match=r"sigma is 0\.0, and must be a number above 0"):
         initial_blocks(problem, 0.0)
+    with pytest.raises(ProblemError, match="starts at 0, which is a saddle"):
+        full_flow(problem, Blocks.from_vector(np.zeros(9)))
     with pytest.raises(ProblemError, match="Θ is zero"):
         initial_blocks(problem, 0.1, np.zeros((2, 2)))
     with pytest.raises(ProblemError, match="p1 = k = 0"):
         reduced_flow(problem, random_blocks(np.random.default_rng(0), 2))
     with pytest.raises(ProblemError, match="Ψ = I only"):
         pl_constant(Problem([1.0, 0.5], 8, [2.0, 1.0]), 0.1)
+
+
+@pytest.mark.parametrize("sigma", [1e-10, 1e-20, 1e-100])
+def test_a_tiny_start_leaves_the_saddle(sigma):
+    """An error bound that does not know the size of the start let a flow from 1e-20 rest at the saddle, without a word."""
+    problem = Problem([1.0, 0.5], 8)
+    assert distance(problem, reduced_flow(problem, initial_blocks(problem, sigma)).end) < 1e-8
+    if sigma >= 1e-20:
+        assert distance(problem, full_flow(problem, initial_blocks(problem, sigma)).end) < 1e-8
+
+
+def test_a_start_too_small_for_any_number_is_refused():
+    problem = Problem([1.0, 0.5], 8)
+    with pytest.raises(ProblemError, match="start is too small"):
+        reduced_flow(problem, initial_blocks(problem, 1e-320))
+
+
+def test_a_condition_number_is_solved_or_refused_never_waited_for():
+    """10⁶ did not end. Up to 10⁴ the flow arrives; beyond what rounding allows it is refused, in a sentence."""
+    problem = Problem(spectrum("kappa:1e4", 4), 20)
+    assert excess(problem, reduced_flow(problem).end) < 1e-10
+    stiff = Problem(spectrum("kappa:1e6", 4), 20)
+    for flow in (reduced_flow, full_flow):
+        with pytest.raises(ProblemError, match=r"condition number 1e\+06; take a Λ with less, or give times that end earlier"):
+            flow(stiff)
+    assert reduced_flow(stiff, times=[0.0, 1e6]).excess()[-1] < reduced_flow(stiff, times=[0.0]).excess()[0]
+
+
+def test_flows_have_a_default_start():
+    problem = Problem([1.0, 0.5], 8)
+    for flow in (reduced_flow, full_flow):
+        assert distance(problem, flow(problem).end) < 1e-8
+        assert flow(problem).blocks(0).p2 == pytest.approx(threshold(problem) / 2)
+    singular = Problem([1.0, 0.5], 8, [1.0, 0.0])
+    assert excess(singular, reduced_flow(singular).end) < 1e-12
+
+
+def test_a_flow_at_time_zero_is_its_start():
+    problem = Problem([1.0, 0.5], 8)
+    path = reduced_flow(problem, times=[0.0, 0.0])
+    assert np.array_equal(path.blocks(1).vector(), initial_blocks(problem).vector())

@@ -27,7 +27,7 @@ ANISOTROPIC = Problem([1.0, 0.5], 10)
 
 @pytest.fixture(scope="module")
 def found():
-    return basins(ANISOTROPIC, starts=200, scale=0.1, seed=1)
+    return basins(ANISOTROPIC, starts=200, deviation=0.1, seed=1)
 
 
 def test_at_least_thirty_percent_of_generic_starts_end_in_a_spurious_minimum(found):
@@ -44,7 +44,7 @@ def test_at_least_thirty_percent_of_generic_starts_end_in_a_spurious_minimum(fou
 def test_the_share_depends_on_the_size_of_the_start():
     """`About half` is not a law: with close eigenvalues small starts are lost less often than 30 %, large ones more."""
     close = Problem([1.0, 0.9], 10)
-    small, large = (basins(close, starts=150, scale=scale, seed=0).share(SPURIOUS) for scale in (0.01, 0.5))
+    small, large = (basins(close, starts=150, deviation=scale, seed=0).share(SPURIOUS) for scale in (0.01, 0.5))
     assert 0.1 < small < 0.3
     assert large > 0.5
 
@@ -78,7 +78,7 @@ def test_the_rank_one_point_is_not_always_the_spurious_minimum(eigenvalues):
     problem = Problem(eigenvalues, 10)
     rank_one = classify(problem, rank_one_point(problem))
     assert rank_one.kind == SADDLE
-    ends = basins(problem, starts=30, scale=0.1, seed=0).ends
+    ends = basins(problem, starts=30, deviation=0.1, seed=0).ends
     spurious = next(end for end in ends if end.kind == SPURIOUS)
     assert minimum_loss(problem) < spurious.loss < rank_one.loss
     assert spurious.path == "p2·K + p1·k"
@@ -110,7 +110,7 @@ def test_the_zero_blocks_of_the_theorem_are_substantive():
 
 def test_in_one_dimension_both_branches_are_global():
     problem = Problem([0.7], 5)
-    assert {end.kind for end in basins(problem, starts=20, scale=0.3).ends} == {GLOBAL}
+    assert {end.kind for end in basins(problem, starts=20, deviation=0.3).ends} == {GLOBAL}
     assert classify(problem, rank_one_point(problem)).kind == GLOBAL
 
 
@@ -118,7 +118,7 @@ def test_a_flow_that_cannot_be_solved_is_one_sentence(monkeypatch):
     """What the solver reports is passed on: flows that make it give up by themselves would run for hours first."""
     given_up = SimpleNamespace(success=False, message="excess work", y=None)
     monkeypatch.setattr(landscape, "solve_ivp", lambda *_, **__: given_up)
-    with pytest.raises(ProblemError, match=r"not solved up to t = 1e\+06 \(excess work\): use a smaller scale"):
+    with pytest.raises(ProblemError, match=r"not solved up to t = [\d.e+]+ \(excess work\): use a smaller deviation"):
         basins(ANISOTROPIC, starts=2)
 
 

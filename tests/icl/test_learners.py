@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from glyptic.errors import InputError
 from glyptic.icl.experiments.learners import DeepLinearAttention, LinearAttention, SoftmaxAttention, parameter_count
 from glyptic.icl.experiments.prompts import sample
 from glyptic.icl.experiments.tasks import Linear
@@ -11,14 +12,14 @@ from glyptic.icl.experiments.training import Plan, answers, train
 from glyptic.icl.theory.depth import preconditioned_gd
 from glyptic.icl.theory.lsa import Blocks, linear_attention, predict, prompt
 from glyptic.icl.theory.optimum import minimum_loss
-from glyptic.icl.theory.problem import Problem, ProblemError
+from glyptic.icl.theory.problem import Problem
 
 D, N = 4, 7
 
 
 @pytest.fixture
 def prompts():
-    return sample(Linear(D, noise=0.3), np.random.default_rng(1), 50, N)
+    return sample(Linear(D, noise_variance=0.09), np.random.default_rng(1), 50, N)
 
 
 def random_blocks():
@@ -77,8 +78,8 @@ def test_one_softmax_head_is_worse_than_linear_attention_and_two_match_it():
     test = sample(Linear(3), np.random.default_rng(0), 20_000, 12)
     ratios = []
     for heads in (1, 2):
-        learner = SoftmaxAttention(3, heads, scale=0.1)
-        train(learner, Linear(3), Plan(steps=500, examples=12, rate=0.05, batch=128), progress=False)
+        learner = SoftmaxAttention(3, heads, start=0.1)
+        train(learner, Linear(3), Plan(steps=500, N=12, rate=0.05, batch=128), progress=False)
         error = (answers(learner, test, [12])[:, 0] - test.target[:, 12]) ** 2
         ratios.append(error.mean() / (2 * minimum_loss(problem)))
     assert ratios[0] > 1.6
@@ -114,9 +115,9 @@ def test_every_query_is_each_query_alone(prompts):
     ("call", "sentence"),
     [
         (lambda: SoftmaxAttention(3, heads=3), "1 head or 2 of opposite sign here, not 3"),
-        (lambda: DeepLinearAttention(3, layers=0), "0 layers does nothing"),
+        (lambda: DeepLinearAttention(3, layers=0), "layers is 0, and must be"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):
-    with pytest.raises(ProblemError, match=sentence):
+    with pytest.raises(InputError, match=sentence):
         call()

@@ -11,10 +11,10 @@ from glyptic.icl.theory.quartic import Quartic
 CASES = [(1, 1, 0, False), (1, 3, 0.3, True), (2, 2, 0, False), (2, 2, 0.4, True), (3, 1, 0.4, True), (2, 3, 0, True)]
 
 
-@pytest.mark.parametrize(("d", "N", "noise", "prior"), CASES)
-def test_loss_is_the_quadrature(d, N, noise, prior):
+@pytest.mark.parametrize(("d", "N", "noise_variance", "prior"), CASES)
+def test_loss_is_the_quadrature(d, N, noise_variance, prior):
     rng = np.random.default_rng(d + 10 * N)
-    problem = random_problem(rng, d, N, noise, prior)
+    problem = random_problem(rng, d, N, noise_variance, prior)
     weight, x, y, x_query, w = quadrature(problem)
     for _ in range(3):
         blocks = random_blocks(rng, d)
@@ -22,10 +22,10 @@ def test_loss_is_the_quadrature(d, N, noise, prior):
         assert loss(problem, blocks) == pytest.approx(0.5 * np.sum(weight * error**2), rel=1e-13, abs=0)
 
 
-@pytest.mark.parametrize(("d", "noise", "prior"), [(1, 0.0, False), (2, 0.3, True), (5, 0.0, False), (7, 0.2, True)])
-def test_gradient_is_the_finite_difference(d, noise, prior):
+@pytest.mark.parametrize(("d", "noise_variance", "prior"), [(1, 0.0, False), (2, 0.3, True), (5, 0.0, False), (7, 0.2, True)])
+def test_gradient_is_the_finite_difference(d, noise_variance, prior):
     rng = np.random.default_rng(d)
-    problem, blocks = random_problem(rng, d, 2 * d, noise, prior), random_blocks(rng, d)
+    problem, blocks = random_problem(rng, d, 2 * d, noise_variance, prior), random_blocks(rng, d)
     theta, step = blocks.vector(), 1e-2
     exact = gradient(problem, blocks).vector()
 
@@ -41,12 +41,12 @@ def test_gradient_is_the_finite_difference(d, noise, prior):
     assert np.abs(found - exact).max() <= 1e-9 * np.abs(exact).max()
 
 
-@pytest.mark.parametrize(("d", "N", "noise", "prior"), [(1, 3, 0.3, True), (2, 2, 0.0, False), (2, 2, 0.4, True)])
-def test_gradient_is_automatic_differentiation(d, N, noise, prior):
+@pytest.mark.parametrize(("d", "N", "noise_variance", "prior"), [(1, 3, 0.3, True), (2, 2, 0.0, False), (2, 2, 0.4, True)])
+def test_gradient_is_automatic_differentiation(d, N, noise_variance, prior):
     """Autograd runs through the model itself, on prompt matrices at quadrature nodes: no formula of ours is in it."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(3)
-    problem, blocks = random_problem(rng, d, N, noise, prior), random_blocks(rng, d)
+    problem, blocks = random_problem(rng, d, N, noise_variance, prior), random_blocks(rng, d)
     weight, x, y, x_query, w = (torch.tensor(part) for part in quadrature(problem))
     zero = torch.zeros(len(x), 1, dtype=torch.float64)
     tokens = torch.cat([torch.cat([x, y[..., None]], -1), torch.cat([x_query, zero], -1)[:, None]], 1)

@@ -11,9 +11,9 @@ from glyptic.icl.theory.optimum import curvature, excess, gamma, minimum_loss, o
 from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
 
 
-@pytest.mark.parametrize(("d", "noise", "prior"), [(1, 0.0, False), (3, 0.0, False), (3, 0.5, True), (8, 0.2, True)])
-def test_it_is_stationary_and_has_the_stated_loss(d, noise, prior):
-    problem = random_problem(np.random.default_rng(d), d, 2 * d + 1, noise, prior)
+@pytest.mark.parametrize(("d", "noise_variance", "prior"), [(1, 0.0, False), (3, 0.0, False), (3, 0.5, True), (8, 0.2, True)])
+def test_it_is_stationary_and_has_the_stated_loss(d, noise_variance, prior):
+    problem = random_problem(np.random.default_rng(d), d, 2 * d + 1, noise_variance, prior)
     best = optimal_blocks(problem)
     assert np.abs(gradient(problem, best).vector()).max() < 1e-11
     assert loss(problem, best) == pytest.approx(minimum_loss(problem), rel=1e-12, abs=0)

@@ -10,7 +10,7 @@ from glyptic.icl.theory.problem import ProblemError
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_trains_and_is_drawn(learner):
-    run = Run(learner, d=2, N=5, noise=0.5, steps=20, batch=16, layers=1, width=16, rate=0.005)
+    run = Run(learner, d=2, N=5, noise_variance=0.5, steps=20, batch=16, layers=1, width=16, rate=0.005)
     _, history = fit(run, progress=False)
     rows = summary(run, history)
     assert rows[0]["risk"] == history[-1]["risk"]
@@ -26,7 +26,7 @@ def test_sgd_is_drawn_over_the_flow():
     _, history = fit(run, progress=False)
     _, axes = figures.new()
     data = draw(axes, run, history)
-    assert data[-1]["x"] == pytest.approx(4.0)
+    assert data[-1]["time"] == pytest.approx(4.0)
     assert data[0]["risk"] == pytest.approx(data[0]["flow"], rel=1e-9, abs=0)
     assert max(abs(row["risk"] / row["flow"] - 1) for row in data) < 0.08
     flow, trained = axes.lines[:2]
@@ -34,7 +34,7 @@ def test_sgd_is_drawn_over_the_flow():
 
 
 def test_the_curriculum_reaches_the_plan():
-    assert Run(curriculum=50).plan.curriculum.at(60, d=5, examples=20) == (2, 5)
+    assert Run(curriculum=50).plan.curriculum.at(60, d=5, N=20) == (2, 5)
     assert Run().plan.curriculum is None
 
 
@@ -42,7 +42,7 @@ def test_the_curriculum_reaches_the_plan():
     ("call", "sentence"),
     [
         (lambda: Run("mamba"), "no learner 'mamba'; there are lsa, softmax"),
-        (lambda: Run("decoder"), "give the task noise > 0"),
+        (lambda: Run("decoder"), "give the task a noise variance"),
         (lambda: fit(Run(spectrum="cubic"), progress=False), "cubic"),
     ],
 )

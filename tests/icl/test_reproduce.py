@@ -37,8 +37,8 @@ def test_covariate_and_depth(tmp_path):
 
 def test_baselines_and_diversity(tmp_path):
     headlines = {
-        "baselines": small(reproduce.baselines_of_garg(d=2, sparse_d=4, examples=4), steps=2, prompts=8, slow_prompts=8),
-        "diversity": small(reproduce.task_diversity(d=2, examples=3), steps=2),
+        "baselines": small(reproduce.baselines_of_garg(d=2, sparse_d=4, N=4), steps=2, prompts=8, slow_prompts=8),
+        "diversity": small(reproduce.task_diversity(d=2, N=3), steps=2),
     }
     baselines, diversity = render(headlines, tmp_path, "sequential", 1, progress=False)
     assert len(baselines.paths + diversity.paths) == 6

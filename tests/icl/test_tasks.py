@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
+from glyptic.errors import InputError
 from glyptic.icl.experiments.prompt_shifts import SHIFTS, shift_named
 from glyptic.icl.experiments.prompts import Prompts, anisotropic, sample
 from glyptic.icl.experiments.tasks import (
@@ -16,7 +17,6 @@ from glyptic.icl.experiments.tasks import (
     SparseLinear,
     task_named,
 )
-from glyptic.icl.theory.problem import ProblemError
 
 B, N, D = 4000, 8, 6
 
@@ -25,8 +25,8 @@ def rng():
     return np.random.default_rng(7)
 
 
-def drawn(task, shift="none", prompts=B, examples=N) -> Prompts:
-    return sample(task, rng(), prompts, examples, shift_named(shift))
+def drawn(task, shift="none", prompts=B, N=N) -> Prompts:
+    return sample(task, rng(), prompts, N, shift_named(shift))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_tree_is_a_tree_of_signs_to_scikit_learn():
 
 
 def test_noise_is_in_the_context_only():
-    clean, noisy = drawn(Linear(D)), drawn(Linear(D, noise=0.5))
+    clean, noisy = drawn(Linear(D)), drawn(Linear(D, noise_variance=0.25))
     assert np.array_equal(clean.target, noisy.target)
     assert np.array_equal(clean.context_y, clean.target[:, :-1])
     assert abs((noisy.context_y - clean.context_y).std() - 0.5) < 0.01
@@ -108,7 +108,7 @@ def test_quadrants():
 
 @pytest.mark.parametrize(("name", "scales"), [("subspace", [1, 1, 1, 0, 0, 0]), ("skew", 1 / np.arange(1, 7))])
 def test_subspace_and_skew_keep_the_power_and_the_spectrum(name, scales):
-    x = drawn(Linear(D), name, prompts=300, examples=200).context_x
+    x = drawn(Linear(D), name, prompts=300, N=200).context_x
     assert abs((x**2).sum(-1).mean() - D) < 0.1
     found = np.sqrt(np.sort(np.linalg.eigvalsh(x.transpose(0, 2, 1) @ x / 200).mean(0).clip(0))[::-1])
     scales = np.array(scales) * np.sqrt(D / np.sum(np.square(scales)))
@@ -148,14 +148,14 @@ def test_every_task_meets_every_shift():
     ("call", "sentence"),
     [
         (lambda: task_named("cubic", 3), "no task 'cubic'; there are linear, noisy, sparse, relu, tree, quadratic"),
-        (lambda: task_named("linear", 0), "d = 0 has no inputs"),
+        (lambda: task_named("linear", 0), "d is 0, and must be"),
         (lambda: SparseLinear(3, 4), "4 nonzero weights do not fit d = 3"),
         (lambda: shift_named("rotate"), "no shift 'rotate'; there are none, random-quadrant"),
         (lambda: shift_named("scale-x:big"), "no shift 'scale-x:big'"),
-        (lambda: sample(Linear(3), rng(), 0, 4), "0 prompts of 4 examples cannot be drawn"),
+        (lambda: sample(Linear(3), rng(), 0, 4), "prompts is 0, and must be"),
         (lambda: sample(Linear(3), rng(), 1, 4, anisotropic(np.ones(2))), "has 2 numbers but d = 3"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):
-    with pytest.raises(ProblemError, match=sentence):
+    with pytest.raises(InputError, match=sentence):
         call()

@@ -8,10 +8,10 @@ from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.problem import Problem
 
 
-def random_problem(rng: np.random.Generator, d: int, N: int, noise: float = 0.0, prior: bool = False) -> Problem:
+def random_problem(rng: np.random.Generator, d: int, N: int, noise_variance: float = 0.0, prior: bool = False) -> Problem:
     """Λ, and Ψ if asked, without any structure: they do not commute."""
     A, B = rng.standard_normal((2, d, d))
-    return Problem(A @ A.T + 0.2 * np.eye(d), N, B @ B.T + 0.1 * np.eye(d) if prior else None, noise)
+    return Problem(A @ A.T + 0.2 * np.eye(d), N, B @ B.T + 0.1 * np.eye(d) if prior else None, noise_variance)
 
 
 def random_blocks(rng: np.random.Generator, d: int) -> Blocks:
@@ -28,7 +28,7 @@ def quadrature(problem: Problem) -> tuple[np.ndarray, ...]:
 
     Its degree is 4 in every x_i, in w and in the noise, 6 in x_q: three Gauss nodes reach degree 5, four degree 7.
     """
-    d, N, s2 = problem.d, problem.context_length, problem.noise_variance
+    d, N, s2 = problem.d, problem.N, problem.noise_variance
     sizes = [3] * (N * d) + [3] * d + [4] * d + [3] * (N if s2 else 0)
     rules = [np.polynomial.hermite_e.hermegauss(size) for size in sizes]
     nodes = np.stack([axis.ravel() for axis in np.meshgrid(*(r[0] for r in rules), indexing="ij")], axis=-1)

@@ -141,3 +141,71 @@ def test_sliding_window_mask() -> None:
     assert seen.int().tolist() == [[0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1]]
     both = masks.visible(torch.arange(3), torch.arange(3), causal=False, window=2)
     assert both.int().tolist() == [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+
+
+def test_a_negative_factor_on_scores_is_the_same_in_every_backend() -> None:
+    """torch's kernel takes the root of the factor: NaN without a word."""
+    q, k, v = torch.randn(3, 2, 3, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).unbind()
+    expected, _ = nn.attention(q, k, v, causal=True, scale=-0.7, backend="reference")
+    for backend in ("sdpa", "blocked"):
+        found, _ = nn.attention(q, k, v, causal=True, scale=-0.7, backend=backend)
+        assert (found - expected).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [1, 5, 64, 100, 1000])
+@pytest.mark.parametrize(("T", "S"), [(7, 7), (150, 150), (70, 200)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_window_equals_its_mask_in_every_backend_and_in_the_gradient(
+    causal: bool, window: int, T: int, S: int, masked: bool
+) -> None:
+    seen = masks.visible(torch.arange(S - T, S), torch.arange(S), causal=causal, window=window)
+    more = torch.rand(2, 1, T, S, generator=torch.Generator().manual_seed(3)) > 0.3 if masked else None
+    results = []
+    for backend in (None, *BACKENDS):
+        q, k, v = (tensor.requires_grad_() for tensor in inputs(T, S))
+        if backend is None:
+            out, _ = nn.attention(q, k, v, mask=seen if more is None else seen & more, backend="reference")
+        else:
+            out, _ = nn.attention(q, k, v, mask=more, causal=causal, window=window, backend=backend)
+        out.square().sum().backward()
+        results.append([out, q.grad, k.grad, v.grad])
+    for found in results[1:]:
+        assert all((a - b).abs().max() < 1e-10 for a, b in zip(found, results[0], strict=True))
+
+
+def test_blocked_multiplies_only_what_a_window_shows() -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+
+    config = nn.ModelConfig(kind="decoder", layers=1, width=8, heads=2, vocabulary=9, context=640, backend="blocked")
+    flops = {}
+    for window in (None, 20):
+        config = config.replace(sliding_window=window)
+        model = nn.build(config, seed=0)
+        with FlopCounterMode(display=False) as counter:
+            model(torch.zeros(1, 640, dtype=torch.long)).sum().backward()
+        flops[window] = sum(value for name, value in counter.get_flop_counts()["Global"].items() if "bmm" in str(name))
+        reckoned = next(part for part in nn.cost(config, length=640).parts if part.kind == "attention")
+        assert flops[window] == 2 * reckoned.flops  # of the backward pass torch counts two products of four: not those in place
+    assert flops[20] < 0.3 * flops[None]
+
+
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "learned"])
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_a_windowed_model_computes_the_same_in_every_backend(kind: str, positions: str) -> None:
+    fields = {"kind": kind, "layers": 2, "width": 8, "heads": 2, "vocabulary": 9, "context": 150, "sliding_window": 30}
+    model = nn.build(nn.ModelConfig(**fields, positions=positions), seed=0).double().eval()
+    tokens = torch.randint(0, 9, (2, 150), generator=torch.Generator().manual_seed(0))
+    real = torch.arange(150) >= torch.tensor([[20], [0]])
+    for mask in (None, real):
+        expected = nn.with_backend(model, "reference")(tokens, padding_mask=mask)
+        for backend in ("sdpa", "blocked"):
+            error = (nn.with_backend(model, backend)(tokens, padding_mask=mask) - expected).abs()
+            assert (error if mask is None else error[mask]).max() < 1e-12
+
+
+def test_more_queries_than_keys_are_not_the_last_of_them() -> None:
+    q, k, v = inputs(5, 3)
+    for how in ({"causal": True}, {"window": 2}):
+        with pytest.raises(InputError, match="5 queries cannot be the last of 3 keys"):
+            nn.attention(q, k, v, **how)

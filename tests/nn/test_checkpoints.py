@@ -52,7 +52,8 @@ def test_missing_and_unexpected_names_are_listed(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", [torch.int8, torch.int64, torch.float8_e4m3fn], ids=str)
 def test_quantized_weights_are_named(folder: Path, kind: torch.dtype) -> None:
     change_tensors(folder, lambda t: t.update({"transformer.wpe.weight": torch.ones(23, 20).to(kind)}))
-    with pytest.raises(FileError, match=r"of wrong shape or kind: embedding.position.weight holds (int|float8)"):
+    message = r"of wrong shape or kind: transformer.wpe.weight holds (int|float8)"
+    with pytest.raises(FileError, match=message):
         nn.load(folder)
 
 
@@ -79,17 +80,20 @@ def test_a_native_config_with_bad_fields_gets_a_sentence(tmp_path: Path, fields:
         nn.load(tmp_path)
 
 
+NO_FACTOR = "config.json: rope_parameters.factor is missing, which rope_type='linear' needs"
+
+
 @pytest.mark.parametrize(
     ("name", "fields", "message"),
     [
-        ("llama", {"rope_parameters": {"rope_type": "linear", "factor": None}}, "rotary_scaling.factor=None must be"),
-        ("llama", {"rope_parameters": {"rope_type": "linear"}}, "config.json has no 'factor', which llama needs"),
-        ("llama", {"rope_parameters": "fast"}, "the rotary settings 'fast' must be an object"),
-        ("llama", {"rms_norm_eps": "small"}, "norm_eps='small' must be a number"),
-        ("t5", {"d_model": None}, "d_model=None must be a whole number"),
-        ("vit", {"patch_size": 0}, "patch_size=0 must be a whole number"),
-        ("vit", {"image_size": [15, 15]}, r"image_size=[15, 15] must be a whole number"),
-        ("bert", {"hidden_size": None}, "width=None must be a whole number"),
+        ("llama", {"rope_parameters": {"rope_type": "linear", "factor": None}}, NO_FACTOR),
+        ("llama", {"rope_parameters": {"rope_type": "linear"}}, NO_FACTOR),
+        ("llama", {"rope_parameters": "fast"}, "config.json: rope_parameters is 'fast', and must be an object"),
+        ("llama", {"rms_norm_eps": "small"}, "config.json: rms_norm_eps is 'small', and must be a number of at least 0"),
+        ("t5", {"d_model": None}, "config.json: d_model is None, and must be a whole number"),
+        ("vit", {"patch_size": 0}, "config.json: patch_size is 0, and must be a whole number"),
+        ("vit", {"image_size": [15, 15]}, "config.json: image_size is [15, 15], and must be a whole number"),
+        ("bert", {"hidden_size": None}, "config.json: hidden_size is None, and must be a whole number"),
     ],
 )
 def test_a_public_config_with_bad_fields_gets_a_sentence(
@@ -170,9 +174,9 @@ def test_a_pickle_is_refused_unopened(folder: Path) -> None:
             {"model_type": "mamba"},
             "model_type='mamba' is not one of gpt2, bert, t5, llama, gpt_neox, vit, marian, glyptic",
         ),
-        ({"n_head": 3}, "heads=3 does not divide width=20"),
-        ({"n_embd": ...}, "config.json has no 'n_embd', which gpt2 needs"),
-        ({"activation_function": "mish"}, "activation_function='mish'"),
+        ({"n_head": 3}, "config.json: n_head=3 does not divide n_embd=20."),
+        ({"n_embd": ...}, "config.json: n_embd is missing, which gpt2 needs"),
+        ({"activation_function": "mish"}, "activation_function is 'mish', and must be one of relu, gelu, "),
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx=True is not supported"),
     ],
 )
@@ -283,3 +287,20 @@ def test_a_loaded_model_can_be_trained_and_its_config_changed(folder: Path) -> N
     assert model.config.backend == "blocked"
     model(torch.randint(0, 30, (2, 9))).float().square().mean().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+def test_a_public_model_is_overwritten_only_if_one_says_so(folder: Path) -> None:
+    (folder / "tokenizer.json").write_text("{}")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for family in (None, "gpt2"):
+        with pytest.raises(FileError, match="is not ours to replace; name a new folder, or say --overwrite"):
+            nn.save(nn.load(folder), folder, family=family)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    nn.save(small.model(), folder, overwrite=True)
+    assert nn.load(folder).config == small.model().config and (folder / "tokenizer.json").read_text() == "{}"
+
+
+def test_a_model_in_our_own_layout_is_written_anew(tmp_path: Path) -> None:
+    for _ in range(2):
+        nn.save(small.model(), tmp_path / "model")
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == ["config.json", "model.safetensors"]

@@ -138,5 +138,5 @@ def test_the_table_names_every_part_and_its_total() -> None:
 
 
 def test_bad_lengths_get_a_sentence() -> None:
-    with pytest.raises(InputError, match="length=0"):
+    with pytest.raises(InputError, match="length is 0, and must be a whole number from 1"):
         cost(nn.preset("gpt2"), length=0)

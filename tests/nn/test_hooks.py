@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from glyptic import nn
-from glyptic.errors import InputError, ModelError
+from glyptic.errors import GlypticError, InputError, ModelError
 from tests.nn import small
 
 TOKENS = small.tokens(2, 6)
@@ -62,6 +62,11 @@ def test_the_names_are_transformer_lens_s() -> None:
     assert "blocks.0.attn.hook_rot_q" in nn.hook_names(small.model(positions="rotary"))
 
 
+def normalized(x: torch.Tensor) -> torch.Tensor:
+    """x̂ of LayerNorm, which is what hook_normalized holds: before γ and β."""
+    return torch.layer_norm(x, x.shape[-1:], None, None, 1e-5)
+
+
 IMAGES = {"kind": "vit", "image_size": 8, "patch_size": 4, "head": "class", "classes": 3}
 
 
@@ -71,6 +76,7 @@ IMAGES = {"kind": "vit", "image_size": 8, "patch_size": 4, "head": "class", "cla
         {"kind": "decoder", "positions": "rotary", "parallel": True},
         {"kind": "decoder", "norm_place": "post", "feed_forward": "swiglu", "positions": "alibi"},
         {"kind": "encoder", "norm": "none"},
+        {"kind": "encoder", "head": "mlm", "embedding_norm": True, "norm_place": "post"},
         {"kind": "encoder_decoder", "positions": "t5"},
         {"kind": "encoder_decoder", "norm_place": "post", "positions": "sinusoidal"},
         IMAGES,
@@ -95,9 +101,11 @@ def test_recorded_parts_of_an_encoder_decoder_add_up() -> None:
     found = nn.record(model, small.tokens(2, 5), TOKENS, names="*").activations
     block, at = model.decoder.blocks[1], "decoder.1"
     middle, crossed = found[f"{at}.hook_resid_mid"], found[f"{at}.hook_resid_mid_cross"]
-    assert torch.equal(found[f"{at}.ln2.hook_normalized"], block.ln_cross(middle))
+    assert torch.equal(found[f"{at}.ln2.hook_normalized"], normalized(middle))
     assert torch.equal(crossed, middle + found[f"{at}.hook_cross_attn_out"])
-    assert torch.equal(found[f"{at}.ln3.hook_normalized"], block.ln2(crossed))
+    assert torch.equal(found[f"{at}.ln3.hook_normalized"], normalized(crossed))
+    hidden = block.mlp.into(block.ln2(crossed))
+    assert (found[f"{at}.mlp.hook_pre"] - hidden).abs().max() < 1e-13
     assert tuple(found[f"{at}.cross_attn.hook_pattern"].shape) == (2, 3, 6, 5)
     assert tuple(found["hook_embed"].shape) == (2, 5, 12)
     assert tuple(found["decoder.hook_embed"].shape) == (2, 6, 12)
@@ -109,9 +117,11 @@ def test_recorded_parts_of_post_norm_and_parallel_blocks_add_up() -> None:
     post = small.model(norm_place="post")
     found = nn.record(post, TOKENS, names="blocks.0.hook_*").activations
     block = post.stack.blocks[0]
-    middle = block.ln1(found["blocks.0.hook_resid_pre"] + found["blocks.0.hook_attn_out"])
+    middle = found["blocks.0.hook_resid_pre"] + found["blocks.0.hook_attn_out"]
     assert torch.equal(found["blocks.0.hook_resid_mid"], middle)
-    assert torch.equal(found["blocks.0.hook_resid_post"], block.ln2(middle + found["blocks.0.hook_mlp_out"]))
+    after = block.ln1(middle) + found["blocks.0.hook_mlp_out"]
+    assert torch.equal(found["blocks.0.hook_resid_post"], after)
+    assert torch.equal(found["blocks.0.hook_normalized_resid_post"], block.ln2(after))
     parallel = small.model(positions="rotary", parallel=True)
     found = nn.record(parallel, TOKENS, names="blocks.0.hook_*").activations
     before, attended = found["blocks.0.hook_resid_pre"], found["blocks.0.hook_attn_out"]
@@ -135,7 +145,7 @@ def test_activations_are_what_the_model_computes() -> None:
         at = f"blocks.{layer}"
         block = model.stack.blocks[layer]
         residual = found[f"{at}.hook_resid_pre"]
-        assert torch.equal(found[f"{at}.ln1.hook_normalized"], block.ln1(residual))
+        assert torch.equal(found[f"{at}.ln1.hook_normalized"], normalized(residual))
         q, k, v = (found[f"{at}.attn.hook_{part}"] for part in "qkv")  # [B, T, H, K]
         assert tuple(q.shape) == (2, 6, 3, 4)
         scores = torch.einsum("bthk,bshk->bhts", q, k) / 2
@@ -148,7 +158,8 @@ def test_activations_are_what_the_model_computes() -> None:
         attended = block.attn.out(z.flatten(2))
         assert (found[f"{at}.hook_attn_out"] - attended).abs().max() < 1e-13
         assert (found[f"{at}.hook_resid_mid"] - residual - attended).abs().max() < 1e-13
-        hidden = block.mlp.into(found[f"{at}.ln2.hook_normalized"])
+        assert torch.equal(found[f"{at}.ln2.hook_normalized"], normalized(found[f"{at}.hook_resid_mid"]))
+        hidden = block.mlp.into(block.ln2(found[f"{at}.hook_resid_mid"]))
         assert (found[f"{at}.mlp.hook_pre"] - hidden).abs().max() < 1e-13
         assert (found[f"{at}.mlp.hook_post"] - torch.nn.functional.gelu(hidden)).abs().max() < 1e-13
         after = found[f"{at}.hook_resid_mid"] + found[f"{at}.hook_mlp_out"]
@@ -200,7 +211,9 @@ def test_heads_and_tokens_of_maps_are_their_own_axes(place: str) -> None:
     assert (without[:, 1] == 0).all()
     assert torch.equal(without[:, [0, 2]], before[:, [0, 2]])
     source = torch.rand_like(before)
-    mixed = nn.record(model, TOKENS, names=name, edits={name: nn.patch(source, tokens=[4], heads=[2])}).activations[name]
+    mixed = nn.record(model, TOKENS, names=name, edits={name: nn.patch(source, tokens=[4], heads=[2])}).activations[
+        name
+    ]
     assert torch.equal(mixed[:, 2, 4], source[:, 2, 4])
     changed = mixed != before
     changed[:, 2, 4] = False
@@ -251,8 +264,53 @@ def test_hooks_work_with_caches_and_inside_norms() -> None:
     whole = nn.record(model, TOKENS, names="blocks.1.attn.hook_pattern").activations
     (step,), (all_steps,) = found.values(), whole.values()
     assert (step[:, :, 0] - all_steps[:, :, 5]).abs().max() < 1e-13
-    with nn.edited(model, {"ln_final.hook_normalized": nn.ablate()}):
-        assert model(TOKENS).abs().max() == 0
+    with nn.edited(model, {"ln_final.hook_normalized": nn.ablate()}):  # β is all that is left of the norm
+        assert torch.equal(model(TOKENS), model.logits(model.stack.ln_final.bias.expand(2, 6, 12)))
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms", "rms_outside", "group", "batch", "instance"])
+@pytest.mark.parametrize("training", [False, True])
+def test_reading_inside_a_norm_changes_no_bit_and_no_gradient(norm: str, training: bool) -> None:
+    """γ x̂ + β in two steps differs from the fused kernel in the last bit; who only reads must not notice."""
+    kind = {"kind": "encoder", "norm": norm, "embedding_norm": True}
+    model, twin = (small.model(**kind).train(training) for _ in range(2))
+    found, plain = nn.record(model, TOKENS, names="*hook_normalized"), twin(TOKENS)
+    assert len(found.activations) == 6
+    assert torch.equal(found.output, plain)
+    for x in (found.output, plain):
+        x.square().sum().backward()
+    for ours, theirs in zip(model.parameters(), twin.parameters(), strict=True):
+        assert (ours.grad - theirs.grad).abs().max() < 1e-10 * (1 + theirs.grad.abs().max())
+    for ours, theirs in zip(model.buffers(), twin.buffers(), strict=True):
+        assert torch.equal(ours, theirs)  # running statistics have counted the batch once
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms", "group"])
+def test_normalized_values_that_were_kept_are_part_of_the_graph(norm: str) -> None:
+    """Attribution patching asks for the gradient of an output by an activation."""
+    model, name = small.model(norm=norm), "blocks.1.ln2.hook_normalized"
+    found = nn.record(model, TOKENS, names=name)
+    (gradient,) = torch.autograd.grad(found.output[0, 0, 0], found.activations[name])
+    step = 1e-6 * torch.randn(gradient.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad(), nn.edited(model, {name: lambda x: x + step}):
+        moved = model(TOKENS)[0, 0, 0] - found.output[0, 0, 0]
+    assert abs(moved - (gradient * step).sum()) < 1e-4 * abs(moved)
+
+
+def test_a_listener_may_write_into_what_it_is_shown() -> None:
+    def silence(x: torch.Tensor) -> torch.Tensor:
+        x[:, 1] = 0
+        return x
+
+    for name in ("blocks.1.ln1.hook_normalized", "blocks.1.attn.hook_q"):
+        for fields in ({}, {"norm": "rms", "positions": "rotary"}):
+            model = small.model(**fields)
+            with torch.no_grad(), nn.edited(model, {name: silence}):
+                written = model(TOKENS)
+            source = nn.record(model, TOKENS, names=name).activations[name]
+            with nn.edited(model, {name: nn.patch(torch.zeros_like(source), tokens=[1])}):
+                assert torch.equal(written, model(TOKENS))
+            assert not torch.equal(written, model(TOKENS))
 
 
 def test_mistakes_are_named() -> None:
@@ -293,7 +351,10 @@ def test_tokens_are_an_axis_of_positions_and_of_no_packed_pass() -> None:
     assert tuple(found.activations["hook_pos_embed"].shape) == (2, 6, 12)
     assert (found.activations["hook_pos_embed"] == 0).all(-1)[0].tolist() == [False, True, False, False, False, False]
     edit = {"blocks.0.hook_resid_post": nn.patch(torch.zeros(1, 12), tokens=[1])}
-    with pytest.raises(InputError, match=r"tokens=\[1\] cannot be chosen in a pass with packed=True"), nn.edited(model, edit):
+    with (
+        pytest.raises(InputError, match=r"tokens=\[1\] cannot be chosen in a pass with packed=True"),
+        nn.edited(model, edit),
+    ):
         model(TOKENS, padding_mask=torch.ones(2, 6, dtype=torch.bool), packed=True)
 
 
@@ -304,3 +365,91 @@ def test_what_a_pass_does_not_compute_is_not_dropped_in_silence() -> None:
     nn.record(model, TOKENS[:, :5], names="decoder.*.hook_k", memory=memory, cache=cache)
     with pytest.raises(InputError, match=r"'decoder.0.cross_attn.hook_k' was not computed in this pass"):
         nn.record(model, TOKENS[:, 5:], names="decoder.*.hook_k", memory=memory, cache=cache)
+
+
+# Bad calls ------------------------------------------------------------------------------------------------------------
+
+HOSTILE: list[Any] = [
+    None,
+    3,
+    -1,
+    2.5,
+    float("nan"),
+    True,
+    "",
+    "nope",
+    "*\n\x1b[31m",
+    b"x",
+    [],
+    [None],
+    [1.5],
+    [True],
+    {},
+]
+HOSTILE += [
+    {"hook_embed": 3},
+    {"nope": nn.ablate()},
+    {3: nn.ablate()},
+    object(),
+    torch.zeros(2),
+    torch.ones(2, 2),
+    len,
+    [-1],
+]
+HOSTILE += [
+    lambda x: None,
+    lambda x: x[:1],
+    lambda x: x.float(),
+    lambda x: 0.0,
+    lambda x: x.tolist(),
+    lambda x: x.unsqueeze(0),
+]
+Z = "blocks.0.attn.hook_z"
+
+
+def with_edit(edit: Any) -> Any:
+    with nn.edited(small.model(), {Z: edit}):
+        return small.model(), nn.record(small.model(), TOKENS, names=Z, edits={Z: edit})
+
+
+def with_edits(edits: Any) -> Any:
+    with nn.edited(small.model(), edits):
+        pass
+
+
+CALLS: dict[str, tuple[Any, list[Any]]] = {  # what is called with one bad argument, and the values that are not bad
+    "hook_names of": (nn.hook_names, []),
+    "record of": (lambda bad: nn.record(bad, TOKENS, names=Z), []),
+    "names": (lambda bad: nn.record(small.model(), TOKENS, names=bad), []),
+    "edits of record": (lambda bad: nn.record(small.model(), TOKENS, names=Z, edits=bad), [None, {}]),
+    "edited of": (lambda bad: nn.edited(bad, {}).__enter__(), []),
+    "edits": (with_edits, [{}]),
+    "edit": (with_edit, []),
+    "ablate": (lambda bad: with_edit(nn.ablate(value=bad)), [3, -1, 2.5, float("nan")]),
+    "heads of ablate": (lambda bad: with_edit(nn.ablate(heads=bad)), [None, []]),
+    "patch": (lambda bad: with_edit(nn.patch(bad)), [3, -1, 2.5, float("nan")]),
+    "tokens of patch": (lambda bad: with_edit(nn.patch(torch.zeros(1, 1, 1, 1), tokens=bad)), [None, []]),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_every_bad_call_is_one_sentence(what: str) -> None:
+    call, fine = CALLS[what]
+    for bad in HOSTILE:
+        if any(type(bad) is type(value) and repr(bad) == repr(value) for value in fine):
+            continue
+        with pytest.raises(GlypticError) as caught:
+            call(bad)
+        sentence = str(caught.value)
+        assert sentence.isprintable() and sentence.endswith("."), sentence
+
+
+def test_a_bad_edit_leaves_nothing_behind() -> None:
+    model = small.model()
+    before = model(TOKENS)
+    for edits in ({"hook_embed": nn.ablate(), "nope": nn.ablate()}, {"hook_embed": nn.ablate(), Z: 3}):
+        with pytest.raises(GlypticError), nn.edited(model, edits):
+            pass
+    with pytest.raises(GlypticError, match="it must return a tensor"):
+        nn.record(model, TOKENS, names=Z, edits={Z: lambda x: None})
+    assert torch.equal(model(TOKENS), before)

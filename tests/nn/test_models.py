@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from glyptic import nn
+from glyptic.errors import InputError
 from glyptic.nn.embeddings import PatchEmbedding
 from glyptic.nn.feed_forward import FeedForward
 from glyptic.nn.positions import sinusoids
@@ -351,3 +352,54 @@ def test_importing_glyptic_leaves_torch_alone() -> None:
         "import sys, glyptic; assert 'torch' not in sys.modules; from glyptic import nn; assert 'torch' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": "src", "PATH": ""})
+
+
+@pytest.mark.parametrize("side", ["left", "right", "middle"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_class_is_read_from_the_first_real_token_of_an_encoder(side: str, packed: bool) -> None:
+    model, tokens = small.model(kind="encoder", head="class", classes=3), small.tokens(1, 4)
+    real = {"left": [0, 0, 1, 1, 1, 1], "right": [1, 1, 1, 1, 0, 0], "middle": [1, 0, 1, 1, 0, 1]}[side]
+    mask = torch.tensor([real]).bool()
+    padded = torch.zeros(1, 6, dtype=torch.long)
+    padded[mask] = tokens[0]
+    found = model(padded, padding_mask=mask, packed=packed)
+    assert (found - model(tokens)).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder_decoder"])
+@pytest.mark.parametrize("side", ["left", "right", "middle"])
+def test_a_class_is_read_from_the_last_real_token_of_a_decoder(kind: str, side: str) -> None:
+    model, tokens = small.model(kind=kind, head="class", classes=3), small.tokens(1, 4)
+    real = {"left": [0, 0, 1, 1, 1, 1], "right": [1, 1, 1, 1, 0, 0], "middle": [1, 0, 1, 1, 1, 0]}[side]
+    mask = torch.tensor([real]).bool()
+    padded = torch.zeros(1, 6, dtype=torch.long)
+    padded[mask] = tokens[0]
+    if kind == "decoder":
+        found, alone = model(padded, padding_mask=mask), model(tokens)
+        changed = model(torch.cat([tokens[:, :-1], (tokens[:, -1:] + 1) % 11], dim=1))
+    else:
+        found, alone = model(tokens, padded, target_mask=mask), model(tokens, tokens)
+        changed = model(tokens, torch.cat([tokens[:, :-1], (tokens[:, -1:] + 1) % 11], dim=1))
+    assert (found - alone).abs().max() < 1e-12
+    assert (changed - alone).abs().max() > 1e-3  # all tokens are seen, the last one too
+
+
+def test_a_row_of_padding_alone_has_no_class() -> None:
+    model, mask = small.model(kind="encoder", head="class", classes=3), torch.tensor([[True, True], [False, False]])
+    with pytest.raises(InputError, match="a row without a real token"):
+        model(small.tokens(2, 2), padding_mask=mask)
+
+
+@pytest.mark.parametrize("function", ["relu", "gelu", "gelu_tanh", "silu"])
+def test_the_head_of_bert_uses_the_function_of_its_feed_forward(function: str) -> None:
+    model = small.model(kind="encoder", head="mlm", feed_forward=function)
+    hidden = torch.randn(2, 3, 12, dtype=torch.float64)
+    functions: dict[str, Any] = {
+        "relu": torch.relu,
+        "gelu": torch.nn.functional.gelu,
+        "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+        "silu": torch.nn.functional.silu,
+    }
+    inner = model.output.norm(functions[function](model.output.dense(hidden)))
+    expected = inner @ model.embedding.token.weight.T + model.output.bias
+    assert (model.logits(hidden) - expected).abs().max() < 1e-12

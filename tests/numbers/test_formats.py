@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.numbers.families import small_formats, varied
 
@@ -154,6 +154,7 @@ def test_numbers_as_written() -> None:
 
 
 @pytest.mark.parametrize("format", varied(), ids=str)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault
 @given(data=st.data())
 def test_encoding_round_trips(format: Format, data: st.DataObject) -> None:
     """encode ∘ decode = id, by doubles and by fractions; rounding while encoding is the format's own."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from glyptic.errors import FormatError
-from glyptic.numbers import Exact, Fixed, Float, Format, Reference, exp_rounded, parse_format
+from glyptic.numbers import Exact, Fixed, Float, Format, Reference, encode, exp_rounded, parse_format
 from glyptic.numbers.fast import Fast
 from glyptic.numbers.hosts import host_of, refusal
 from glyptic.numbers.scalarwise import Scalarwise
@@ -78,3 +78,31 @@ def test_scalarwise_is_abstract() -> None:
         bare.scalar_fused(0, 1, 1)
     with pytest.raises(NotImplementedError):
         bare.scalar_divide_by_count(1, 2)
+
+
+@pytest.mark.parametrize("engine", [Fast, Reference])
+@pytest.mark.parametrize(
+    ("weights", "rounded", "fused", "unrounded"),
+    [
+        (["1/2", "1/2"], 0, 0, Fraction(1, 4)),  # 1/8 + 1/8, each a tie that goes to 0 by itself
+        (["1/2"], 0, 0, 0),  # one product is rounded in every reading
+        (["1/2", 0, "1/2"], 0, 0, 0),  # and so is the first, [1/8 + 0], beside a zero
+        ([0, "1/2", "1/2"], 0, 0, 0),
+        (["1/2", "1/2", "1/2"], 0, 0, Fraction(1, 4)),  # 1/4 + 1/8 is a tie again
+        ([1, "1/2", 0, "-1/2"], Fraction(1, 4), 0, 0),  # fused: 1/4 + 1/8 goes to 1/4, and 1/4 − 1/8 to 0
+    ],
+)
+def test_where_the_first_product_is_rounded(engine, weights, rounded, fused, unrounded) -> None:
+    """Three readings of ⟨x, y⟩ in multiples of 1/4: [[x1·y1] + [x2·y2]], [[x1·y1] + x2·y2] and [x1·y1 + x2·y2]."""
+    row, quarters = encode([weights], "fixed:2"), encode([[["1/4"]]] * len(weights), "fixed:2")
+    for products, expected in {"rounded": rounded, "fused": fused, "unrounded": unrounded}.items():
+        arithmetic = engine("fixed:2", products)
+        x = arithmetic.values(quarters)
+        by_weights = arithmetic.linear(arithmetic.weights(row), x)
+        by_scores = arithmetic.scores(arithmetic.values(row.T[:, :, None]), x, np.ones((1, 1), bool))
+        assert arithmetic.codes(by_weights).item() == 4 * expected, products
+        assert arithmetic.codes(by_scores).item() == 4 * expected, products
+        shares = arithmetic.values(row[:, :, None])  # one query, as many keys as weights
+        values = np.moveaxis(x, 0, 1)
+        visible = np.ones((1, len(weights)), bool)
+        assert arithmetic.codes(arithmetic.mixture(shares, values, visible)).item() == 4 * expected, products

@@ -249,3 +249,13 @@ def test_an_open_claim_stays_open(tmp_path):
     again = recheck(path)
     assert "nothing to confirm" in again.found
     assert not again.agrees
+
+
+def test_a_file_that_is_no_certificate_is_not_overwritten(tmp_path):
+    thesis = tmp_path / "thesis.tex"
+    claim = Claim(Values("x", Fixed(1)), variables("x")[0] >= -1)
+    for content in ("months of work", "{}", '{"kind": "other"}', "[]"):
+        thesis.write_text(content)
+        with pytest.raises(FileError, match=r"thesis.tex is there, and is not a certificate: remove it"):
+            save_certificate(thesis, claim, check(claim, progress=False, workers=1))
+        assert thesis.read_text() == content

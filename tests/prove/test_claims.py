@@ -97,7 +97,7 @@ def test_claims_read_as_the_notes_write():
         ),
         (lambda: Claim(block(doubled(Fixed(3))), answer(step=1) == "NO"), "no such step"),
         (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=2), "does not read its answer 'NO'"),
-        (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=0), "takes at least one"),
+        (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=lambda n: 0), "takes at least one"),
         (
             lambda: Claim(block(doubled(Fixed(3)), free=["x"], positions=20, from_positions=["y"]), after("y") == 0),
             "has 16 positions, so the block's 20",

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-import tyro
 from tests.prove.examples import broken
 
 from glyptic.cli.precision import Precision
+from glyptic.cli.reading import read
 from glyptic.errors import GlypticError
 from glyptic.numbers import Fixed
 from glyptic.prove import recogniser, tomita
@@ -24,7 +24,7 @@ def run(command, *words):
     """A command as the shell would start it; its exit status."""
     module = importlib.import_module(f"glyptic.cli.{command}")
     chosen = getattr(module, command.capitalize())
-    return tyro.cli(chosen, args=[str(word) for word in words]).main() or 0
+    return read(chosen, [str(word) for word in words]).main() or 0
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ IDLE = [
 @pytest.mark.parametrize("flags", IDLE, ids=lambda flags: flags[0])
 def test_a_flag_without_effect_on_a_recheck_is_refused(flags):
     with pytest.raises(GlypticError, match=f"{flags[0]} has no effect with --recheck"):
-        run("prove", "--recheck", "certificate.json", *flags)
+        run("prove", "--recheck", __file__, *flags)
 
 
 def test_many_formats(model, tmp_path, capsys):
@@ -214,59 +214,59 @@ def test_the_help_of_lint_names_every_rule_and_the_exit_status(capsys):
         ("prove", ["parity:4", "--decisive", "--tomita", "3"], "2 questions"),
         ("prove", ["--decisive"], "no model"),
         ("prove", ["nowhere", "--decisive"], "neither a folder"),
-        ("prove", ["parity:4", "--tomita", "9"], "there is no 9"),
-        ("prove", ["parity:4", "--decisive", "--steps", "soon"], "steps 'soon'"),
+        ("prove", ["parity:4", "--tomita", "9"], "--tomita is 9, and must be a whole number from 1 to 7"),
+        ("prove", ["parity:4", "--decisive", "--steps", "soon"], "--steps is 'soon'"),
         ("prove", ["parity:4", "--decisive", "--max-length", "99"], "99"),
         ("prove", ["parity:8", "--decisive", "--steps", "2", "--max-length", "4"], "does not read its answer 'NO'"),
         ("prove", ["parity:4", "--language", "(0"], "is not closed"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:9..1"], "the range 9..1 is empty"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--certificate", "c"], "is for one format"),
         ("prove", ["parity:4", "--decisive", "--megabytes", "9"], "--megabytes bounds solvers"),
-        ("prove", ["--recheck", "nowhere.json"], "cannot read a certificate"),
+        ("prove", ["--recheck", "nowhere.json"], "--recheck is 'nowhere.json', and must be a file; there is nothing"),
         ("prove", ["parity:4", "--library"], "the model 'parity:4' has no effect with --library"),
         ("prove", ["--library", "--decisive"], "--decisive has no effect with --library"),
         ("prove", ["--library", "--max-length", "3"], "--max-length has no effect with --library"),
         ("prove", ["--library", "--certificate", "c.json"], "--certificate has no effect with --library"),
-        ("prove", ["--library", "--recheck", "c.json"], "--library has no effect with --recheck"),
-        ("prove", ["--library", "--workers", "0"], "--workers 0"),
+        ("prove", ["--library", "--recheck", __file__], "--library has no effect with --recheck"),
+        ("prove", ["--library", "--workers", "0"], "--workers is 0"),
         ("prove", ["parity:4", "--decisive", "--figure", "f.svg"], "--figure has no effect without --formats"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--format", "fixed:2"], "--format has no effect beside"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--count-all"], "--count-all has no effect beside"),
-        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--figure", "f.txt"], "--figure f.txt: a figure ends in"),
-        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--figure", "no/f.svg"], "there is no folder no"),
+        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--figure", "f.txt"], "must be a file that ends in"),
+        ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--figure", "no/f.svg"], "there is no folder 'no'"),
         ("prove", ["parity:4", "--decisive", "--formats", "fixed:2", "--max-length", "99"], "has 4 positions"),
         ("prove", ["nowhere", "--decisive", "--formats", "fixed:2..3"], "neither a folder"),
-        ("prove", ["parity:4", "--tomita", "9", "--formats", "fixed:2..3"], "there is no 9"),
-        ("prove", ["parity:4", "--decisive", "--seconds", "nan"], "--seconds nan is no time limit"),
-        ("prove", ["parity:4", "--decisive", "--seconds", "0"], "--seconds 0 is no time limit"),
-        ("prove", ["--library", "--seconds", "-1"], "--seconds -1 is no time limit"),
-        ("prove", ["--library", "--megabytes", "0"], "--megabytes 0 leaves no memory"),
-        ("prove", ["parity:4", "--decisive", "--workers", "-3"], "--workers -3"),
-        ("prove", ["parity:4", "--decisive", "--max-length", "0"], "--min-length 1 and --max-length 0"),
+        ("prove", ["parity:4", "--tomita", "9", "--formats", "fixed:2..3"], "--tomita is 9, and must be"),
+        ("prove", ["parity:4", "--decisive", "--seconds", "nan"], "--seconds is nan, and must be a number above 0"),
+        ("prove", ["parity:4", "--decisive", "--seconds", "0"], "--seconds is 0.0, and must be a number above 0"),
+        ("prove", ["--library", "--seconds", "-1"], "--seconds is -1.0, and must be a number above 0"),
+        ("prove", ["--library", "--megabytes", "0"], "--megabytes is 0, and must be"),
+        ("prove", ["parity:4", "--decisive", "--workers", "-3"], "--workers is -3"),
+        ("prove", ["parity:4", "--decisive", "--max-length", "0"], "--max-length is 0, and must be"),
         ("prove", ["parity:4", "--decisive", "--min-length", "9", "--max-length", "3"], "--min-length 9 and --max-length 3"),
-        ("prove", ["parity:4", "--decisive", "--min-length", "0"], "--min-length 0: lengths begin with 1"),
-        ("prove", ["parity:4", "--decisive", "--steps", "0"], "steps '0'"),
+        ("prove", ["parity:4", "--decisive", "--min-length", "0"], "--min-length is 0, and must be"),
+        ("prove", ["parity:4", "--decisive", "--steps", "0"], "--steps is '0'"),
         ("prove", ["parity:4", "--never-zero-attention", "--steps", "n"], "--steps has no effect"),
         ("prove", ["parity:4", "--decisive", "--yes", "JA"], "--yes has no effect without --language"),
         ("prove", ["parity:4", "--tomita", "1", "--yes", "NO"], "both 'NO'"),
         ("prove", ["parity:4", "--decisive", "--terms", "plain"], "--terms has no effect"),
-        ("prove", ["parity:4", "--decisive", "--certificate", "no/c.json"], "there is no folder no"),
-        ("prove", ["parity:4", "--decisive", "--journal", "."], "--journal . is a folder"),
-        ("prove", ["--recheck", "."], "cannot read a certificate"),
+        ("prove", ["parity:4", "--decisive", "--certificate", "no/c.json"], "there is no folder 'no'"),
+        ("prove", ["parity:4", "--decisive", "--journal", "."], "--journal is '.', and must be a file"),
+        ("prove", ["--recheck", "."], "must be a file; there is a folder"),
         ("precision", ["automaton"], "needs a language"),
         ("precision", ["parity:8"], "parity:8 fixes max_length"),
         ("precision", ["contains:max_length=3"], "fixes max_length"),
         ("precision", ["nope"], "no built-in decider 'nope'"),
-        ("precision", ["majority", "--exponents", "-1"], "none below 0"),
+        ("precision", ["majority", "--exponents", "-1"], r"--exponents\[0\] is -1, and must be"),
         ("precision", ["majority", "--max-length", "40"], "1,099,511,627,776 inputs"),
-        ("precision", ["majority", "--seconds", "nan"], "--seconds nan is no time limit"),
-        ("precision", ["majority", "--workers", "0"], "--workers 0"),
-        ("precision", ["majority", "--figure", "s.what"], "--figure s.what"),
+        ("precision", ["majority", "--seconds", "nan"], "--seconds is nan, and must be a number above 0"),
+        ("precision", ["majority", "--workers", "0"], "--workers is 0"),
+        ("precision", ["majority", "--figure", "s.what"], "--figure is 's.what', and must"),
         ("precision", ["majority", "--large", "nope"], "'nope' is not a format"),
         ("precision", ["majority", "--tomita", "1", "--language", "0"], "name one"),
         ("lint", ["nowhere"], "neither a folder"),
         ("lint", ["parity:4", "--ignore", "nothing"], "the rules are masked keys"),
-        ("lint", ["parity:4", "--runs", "0"], "at least one run"),
+        ("lint", ["parity:4", "--runs", "0"], "--runs is 0, and must be a whole number from 1"),
     ],
 )
 def test_bad_input_is_one_sentence(command, words, sentence):

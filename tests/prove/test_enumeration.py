@@ -172,7 +172,7 @@ def test_a_time_limit_is_unknown_and_says_how_far(monkeypatch):
     assert "time limit" in verdict.reason
     assert 0 < verdict.inputs < 131070
     assert "units" in verdict.tried[0]
-    with pytest.raises(InputError, match="leaves no time"):
+    with pytest.raises(InputError, match="must be a number above 0"):
         prove.language(T, tomita(5), seconds=0, **QUIET)
 
 
@@ -221,7 +221,7 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
     journal.write_text("{")
     with pytest.raises(FileError, match="is not a journal: it is not JSON"):
         prove.language(T, tomita(4), journal=journal, **QUIET)
-    with pytest.raises(FileError, match="cannot write the journal"):
+    with pytest.raises(FileError, match=r"journal is .*there is no folder"):
         prove.language(T, tomita(4), journal=tmp_path / "no" / "journal.json", **QUIET)
 
 

@@ -324,8 +324,8 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(exported, tmp_p
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    for name in ("full", "file"):
-        with pytest.raises(GlypticError, match="exists and is not an empty folder"):
+    for name, said in {"full": "exists and is not an empty folder", "file": "must be a folder, and it is a file"}.items():
+        with pytest.raises(GlypticError, match=said):
             export(tmp_path / name, claim, verdict)
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
     (tmp_path / "empty").mkdir()
@@ -339,10 +339,10 @@ def test_a_failure_leaves_nothing_behind(exported, tmp_path: Path, monkeypatch: 
     claim = exported["inputs"][0]
     verdict = prove.check(claim, **QUIET)
 
-    def full(self: Path, *_: object, **__: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(GlypticError, match=r"cannot write .*: No space left on device"):
         export(tmp_path / "new", claim, verdict)
     assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.prove.examples import doubled
 
-from glyptic.errors import GlypticError
+from glyptic.errors import FileError, GlypticError
 from glyptic.numbers import Fixed, Q
 from glyptic.prove import (
     B,
@@ -408,13 +408,18 @@ NAMES = ["parity:8", "x\nconfirmed: Proved", "\x1b[2J\x1b[H", "\u202edevorP", "a
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_names_are_the_file_s_words_and_break_nothing(name, certificates, tmp_path):
-    """A model, a claim and an automaton may be called anything: it is quoted, escaped, and beside a digest."""
+    """A model, a claim and an automaton may be called anything that is printed: it is quoted, and beside a digest."""
     content, path = certificates("language"), tmp_path / "certificate.json"
     content["claim"]["name"] = content["claim"]["subject"]["transformers"][""]["name"] = name
     conditions_of = content["claim"]["ensures"]["conditions"]
     for automaton in (conditions_of[0]["premise"]["automaton"], conditions_of[1]["premise"]["part"]["automaton"]):
         automaton["name"] = name
     path.write_text(json.dumps(resealed(content)))
+    if not name.isprintable():
+        with pytest.raises(FileError, match="names are texts without line breaks") as refused:
+            recheck(path, **QUIET)
+        assert str(refused.value).isprintable()
+        return
     again = recheck(path, **QUIET)
     assert again.agrees
     text = str(again)

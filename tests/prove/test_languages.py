@@ -52,7 +52,7 @@ def test_tomita(number):
         (lambda: regular("a.", ["a", "b", "."]), r"'\.' is a sign of expressions and a symbol"),
         (lambda: regular("(" * 2000 + "0" + ")" * 2000), "nested too deeply"),
         (lambda: regular("01" * 4000), "too long"),
-        (lambda: tomita(8), "there is no 8"),
+        (lambda: tomita(8), "must be a whole number from 1 to 7"),
         (lambda: tomita(1).accepts("2"), "'2' is not in the alphabet"),
         (lambda: Automaton(("0",), ((1,),), frozenset()), "there is no state 1"),
         (lambda: Automaton(("0", "1"), ((0,),), frozenset()), "state 0 has 1 moves"),

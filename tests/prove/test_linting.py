@@ -302,7 +302,7 @@ def test_a_suppression_that_names_no_rule_is_refused(ignore):
 
 
 def test_at_least_one_run():
-    with pytest.raises(InputError, match="at least one run"):
+    with pytest.raises(InputError, match="runs is 0, and must be a whole number from 1"):
         lint(last_token(F, 4), runs=0)
 
 
@@ -326,7 +326,10 @@ ALLOWED = {
         "dead head": "a word longer than the inputs is never found",
     },
     "first-equals-last": {"flag left over": "`later` marks positions for good"},
-    "majority": {},
+    "majority": {
+        "saturation": "in fixed:2 totals of 4 and more stop at 15/4, and keep their sign",
+        "order of a sum": "where a total stops depends on the order of the votes, its sign does not",
+    },
     "modular": {"order of a sum": "in fixed:2 one more than a count of 3 saturates; NO and YES keep their signs"},
     "parity": LOOKS_UP
     | {

@@ -6,6 +6,7 @@ import linecache
 import math
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from time import time as now
 import numpy as np
 import pytest
 
-from glyptic.prove import tomita
+import glyptic
+from glyptic.prove import pinning, tomita
 from glyptic.prove.pinning import pinned
 
 LIMIT = 3
@@ -202,8 +204,7 @@ if __name__ == "__main__":
 """
 
 
-def of_script(folder, python=sys.executable):
-    source = Path(__file__).parents[2] / "src"
+def of_script(folder, python=sys.executable, source=Path(__file__).parents[2] / "src"):
     environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     words = [python, str(folder / "judging.py")]
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
@@ -218,6 +219,32 @@ def test_an_edit_of_a_function_that_it_calls_is_seen(tmp_path):
     assert of_script(tmp_path) == first
     (tmp_path / "helpers.py").write_text(HELPERS.format(limit=4))
     assert of_script(tmp_path) != first
+
+
+def other_pythons() -> list[str]:
+    """The other versions on this machine, as `python3.12` or side by side under a version manager; there may be none."""
+    here = Path(sys.base_prefix)
+    beside = [str(folder / "bin" / "python3") for folder in here.parent.glob("3.*") if folder != here]
+    named = [shutil.which(f"python3.{minor}") for minor in range(11, 20) if minor != sys.version_info.minor]
+    asked = [(path, _version(path)) for path in [*beside, *named] if path is not None and Path(path).exists()]
+    return sorted({version: path for path, version in asked if version >= (3, 11)}.values())
+
+
+def _version(python: str) -> tuple[int, ...]:
+    said = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True, check=False)
+    return tuple(map(int, said.stdout.split()))
+
+
+def test_every_python_on_this_machine_gives_the_same_digest(tmp_path):
+    """The module alone, in a package of its own: other versions have no numpy here."""
+    (tmp_path / "glyptic" / "prove").mkdir(parents=True)
+    (tmp_path / "glyptic" / "__init__.py").write_text(f"__version__ = {glyptic.__version__!r}\n")
+    (tmp_path / "glyptic" / "prove" / "__init__.py").write_text("")
+    shutil.copy(pinning.__file__, tmp_path / "glyptic" / "prove" / "pinning.py")
+    (tmp_path / "judging.py").write_text(JUDGING)
+    (tmp_path / "helpers.py").write_text(HELPERS.format(limit=3))
+    said = {of_script(tmp_path, python, tmp_path) for python in (sys.executable, *other_pythons())}
+    assert len(said) == 1, said
 
 
 def test_an_edit_after_the_function_was_loaded_is_seen(tmp_path, monkeypatch):

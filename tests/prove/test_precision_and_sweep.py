@@ -75,22 +75,27 @@ def test_precision_that_is_never_enough_and_questions_that_are_none():
 
 
 def test_one_less_fails_by_a_counterexample_though_the_construction_refuses_it():
-    """Majority refuses to count beyond the whole numbers; forced, it is wrong where a hand computation says so."""
+    """Majority refuses where saturation loses the sign of a total; forced, it is wrong where a hand computation says so."""
 
     def build(format, n, force=False):
         return majority(format, n, force=force)
 
     found = least_precision(build, 4, of=more_ones, **QUIET)
-    assert [found.s(n) for n in (1, 2, 3, 4)] == [1, 2, 2, 3]
-    third, fourth = found.needs[2:]
+    assert [found.s(n) for n in (1, 2, 3, 4)] == [1, 1, 2, 2]  # 1 + 1 saturates to 3/2, and 4 to 15/4: still majorities
+    third = found.needs[2]
     assert (third.refused, third.refuted) == (1, 1)
     assert third.short_of_it == "forced, input '110': more_ones(input) is true, answer is TIE"
     assert majority(Fixed(1), 3, force=True).answer("110") == "TIE"
-    # At length 4 the refusal of s = 2 is careful: 4 saturates to 15/4, and all is right; s = 1 is wrong.
-    assert (fourth.refused, fourth.refuted) == (2, 1)
-    assert fourth.short_of_it.startswith("refused: majority of inputs up to 4 counts to 4")
-    assert "; forced, it is right; s = 1: input '0011'" in fourth.short_of_it
     assert "refused  refuted  one less fails by" in str(found)
+
+    def by_threes(format, n, force=False):
+        return modular(format, 3, max_length=n, force=force)
+
+    # At length 4 the refusal of s = 2 is careful: 4 saturates to 15/4, and all is right.
+    (fourth,) = least_precision(by_threes, 4, of=lambda text: text.count("1") % 3 == 0, lengths=[4], **QUIET).needs
+    assert (fourth.s, fourth.refused) == (3, 2)
+    assert fourth.short_of_it.startswith("refused: modular of inputs up to 4 counts to 4")
+    assert "; forced, it is right" in fourth.short_of_it
 
 
 def test_a_refusal_that_cannot_be_forced_is_marked_as_one():
@@ -133,9 +138,9 @@ def test_only_the_refusal_of_a_format_counts_as_not_right_there():
 
 def test_what_cannot_be_asked_is_said_beforehand(monkeypatch):
     monkeypatch.setattr("glyptic.prove.precision.check", None)  # nothing is run
-    with pytest.raises(InputError, match=r"exponents \[-1\]"):
+    with pytest.raises(InputError, match=r"exponents\[0\] is -1, and must be"):
         least_precision(averaging_majority, 3, of=more_ones, exponents=[-1], **QUIET)
-    with pytest.raises(InputError, match="largest s 0"):
+    with pytest.raises(InputError, match="largest is 0, and must be"):
         least_precision(averaging_majority, 3, of=more_ones, largest=0, **QUIET)
     with pytest.raises(InputError, match="max_length is 0"):
         least_precision(averaging_majority, 0, of=more_ones, **QUIET)
@@ -222,3 +227,19 @@ def test_grids():
     for text in ("", "fixed:5..2", "fixed:x"):
         with pytest.raises(FormatError):
             format_grid(text)
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_a_picture_of_others_is_not_drawn_over(kind, tmp_path):
+    from matplotlib.figure import Figure
+
+    from glyptic.prove.figures import _save
+
+    theirs, ours = tmp_path / f"theirs.{kind}", tmp_path / f"ours.{kind}"
+    Figure().savefig(theirs)
+    before = theirs.read_bytes()
+    with pytest.raises(FileError, match=r"is there, and was not drawn by Glyptic: remove it"):
+        _save(Figure(), theirs)
+    assert theirs.read_bytes() == before
+    for _ in range(2):
+        _save(Figure(), ours)

@@ -117,7 +117,7 @@ def test_missing_solvers_are_named(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "z3", None)
     verdict = smt.check(claim, Fixed(4))
     assert isinstance(verdict, Unknown)
-    assert "glyptic[prove]" in verdict.reason
+    assert "pip install '.[prove]' in Glyptic's folder brings three" in verdict.reason
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

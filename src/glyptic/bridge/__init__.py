@@ -7,15 +7,19 @@ What has no counterpart on the other side is refused by name, never replaced by 
 
     part                       to_exact                                             to_nn
     pre-norm, post-norm        LayerNorm, every step rounded                        LayerNorm
-    1/√d                       scores divided by [√d_k]                             folded into W_Q
+    1/√d                       scores divided by [√d_k], or folded into W_Q         1/[√d_k], one for all heads
     ReLU                       ReLU                                                 ReLU
     GELU, SwiGLU, RMSNorm …    refused                                              –
     positions                  learned, sinusoidal, none; others refused            learned
-    biases of q, k, v, output  a coordinate that is 1 (`biases.py`)                 –
+    biases of q, k, v, output  a coordinate that is 1 (`biases.py`), or refused     –
+    an output bias of −∞       no answer                                            for tokens that are no answers
     grouped heads              keys and values repeated                             –
     heads of any width         –                                                    padded with zeros
     saturation at B            weights beyond B refused                             weights of B refused
     hard attention, strict     –                                                    refused
+
+From exact to nn and back the logits are the same, code for code, and the weights too where no head had to be padded.
+`tests/test_bridge_at_random.py` tries both ways on random models of every kind that is admitted.
 """
 
 from glyptic.bridge.to_exact import to_exact

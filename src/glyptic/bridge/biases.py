@@ -6,8 +6,9 @@ writes gets one more row, the mean of its rows. The mean over d + 1 coordinates 
 
     variance' = variance · d/(d + 1),     so with   ε' = ε · d/(d + 1)   and   γ' = γ · √(d/(d + 1))
 
-the normed coordinates are what they were. The norm's own γ = 0 and β = 1 for `one` make it 1 where it is read. A post-norm
-decoder writes after the norm, where this is not possible: its biases are refused unless they are zero.
+the normed coordinates are what they were. The norm's own γ = 0 and β = 1 for `one` make it 1 where it is read. Where the
+output reads without a final norm `one` is not 1, and a post-norm decoder writes after the norm: there biases are refused
+unless they are zero.
 """
 
 from __future__ import annotations

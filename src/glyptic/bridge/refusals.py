@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import torch
+
+from glyptic.arguments import refused, shown
 from glyptic.errors import ModelError
+from glyptic.exact import Options
+from glyptic.nn import Decoder
 from glyptic.nn.config import ModelConfig
 
 
@@ -27,6 +36,10 @@ def refuse(config: ModelConfig, max_length: int) -> None:
             f"positions={config.positions!r} act inside attention, and an exact transformer adds positions to its input; "
             "use positions='learned', 'sinusoidal' or 'none'."
         )
+    if config.positions == "learned" and max_length > config.context:
+        raise ModelError(
+            f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it."
+        )
     if config.parallel:
         raise ModelError("parallel=True: exact layers run attention, then the feed-forward; use parallel=False.")
     if config.embedding_norm or config.token_types:
@@ -36,3 +49,48 @@ def refuse(config: ModelConfig, max_length: int) -> None:
             f"sliding_window={config.sliding_window} is shorter than max_length={max_length}, and exact attention sees "
             "every earlier position; give a smaller max_length, or no window."
         )
+
+
+def refuse_weights(model: Decoder) -> None:
+    """Numbers only: a bias of −∞ in the output rules a token out, anything else that is not finite has no meaning."""
+    for name, parameter in model.named_parameters():
+        if parameter.is_meta:
+            raise ModelError(f"{name} has no numbers, only a shape (device 'meta'); load the weights first.")
+        wrong = ~torch.isfinite(parameter)
+        if name == "output.bias":
+            wrong &= parameter != float("-inf")
+        if bool(wrong.any()):
+            place = wrong.nonzero()[0].tolist()
+            raise ModelError(
+                f"{name}{place} is {parameter[tuple(place)].item()}; only numbers have a place in a format."
+            )
+    bias = None if model.output is None else model.output.bias
+    if bias is not None and bool(torch.isneginf(bias).all()):
+        raise ModelError("output.bias is −∞ for every token, so that none can be said.")
+
+
+def refuse_options(config: ModelConfig, given: Mapping[str, Any]) -> None:
+    """The caller chooses how to read the decoder, not what it is."""
+    decided = {"norm": _norm_place(config), "mask": "causal"}
+    known = [field.name for field in fields(Options)]
+    for name, value in given.items():
+        if name not in known:
+            raise ModelError(f"{name}={shown(value)} is not an option; options are {', '.join(known)}.")
+        if name in decided and not (isinstance(value, str) and value == decided[name]):
+            raise ModelError(
+                f"{name}={shown(value)} contradicts the decoder, where it is {decided[name]!r}; leave it out."
+            )
+        if name == "scale" and not isinstance(value, bool):
+            raise refused(name, value, "True or False")
+        if name != "scale" and not isinstance(value, str):
+            raise refused(name, value, "a text")
+
+
+def options_of(config: ModelConfig, scale: bool, given: Mapping[str, Any]) -> Options:
+    """As close to nn as they go, but for what the caller chooses."""
+    chosen = {"attention": "max-subtracted", "answer": "logits"} | dict(given)
+    return Options(**(chosen | {"norm": _norm_place(config), "scale": scale}))  # type: ignore[arg-type]
+
+
+def _norm_place(config: ModelConfig) -> str:
+    return "none" if config.norm == "none" else config.norm_place

@@ -13,21 +13,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glyptic.errors import ModelError
+from glyptic.arguments import checked, refused
+from glyptic.bridge.scale import common_root, root
+from glyptic.errors import InputError, ModelError
 from glyptic.exact import Layer, Transformer
 from glyptic.exact.transformer import Input, Norm, parts
 from glyptic.nn import Decoder, ModelConfig, build
-from glyptic.numbers import Codes, Exact, Reference, decode, encode
+from glyptic.numbers import Codes, Exact, decode
 
 
-def to_nn(transformer: Transformer, dtype: torch.dtype = torch.float64, *, infinity: bool = False) -> Decoder:
+@checked
+def to_nn(
+    transformer: Transformer, dtype: torch.dtype = torch.float64, *, infinity: bool = False, fold: bool = False
+) -> Decoder:
     """The transformer as a decoder whose logits at the last position are the exact ones, where nothing rounds.
 
     infinity   let weights that are ±B be the ordinary numbers ±B; otherwise they are an error, since a weight of B counts
                on sums that stop at B, and floating-point sums do not
+    fold       with options.scale, let heads of different d_k have their 1/[√d_k] multiplied into W_Q; otherwise that is an
+               error, since `to_exact` cannot take it out again
 
     Answers that are not tokens have logits of their own: row i of the output is answer i; with fewer answers than tokens
-    the other rows are −∞.
+    the other rows are −∞. Back again, `to_exact` gives a transformer with the same logits, code for code; with the same
+    weights too where nothing was padded.
 
     >>> from glyptic.exact.random import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
@@ -35,7 +43,9 @@ def to_nn(transformer: Transformer, dtype: torch.dtype = torch.float64, *, infin
     >>> tuple(to_nn(T)(ids(T, [T.vocabulary[:2]])).shape) == (1, 2, max(len(T.vocabulary), len(T.answers)))
     True
     """
-    _refuse(transformer, infinity)
+    if not dtype.is_floating_point:
+        raise refused("dtype", dtype, "a floating-point type; use torch.float64")
+    _refuse(transformer, infinity, fold)
     config = _config(transformer)
     model = build(config, seed=0).to(dtype).eval()
     numbers = _Numbers(transformer, dtype)
@@ -53,22 +63,41 @@ def to_nn(transformer: Transformer, dtype: torch.dtype = torch.float64, *, infin
     return model
 
 
+@checked
 def ids(transformer: Transformer, texts: Iterable[Input]) -> Tensor:
     """Inputs of one length as token numbers [B, T], for the decoder that `to_nn` makes."""
     number = {token: i for i, token in enumerate(transformer.vocabulary)}
-    return torch.tensor([[number[token] for token in transformer.tokens(text)] for text in texts])
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise refused("texts", texts, "a list of texts")
+    texts = list(texts)
+    for i, text in enumerate(texts):
+        if not isinstance(text, str | list | tuple):
+            raise refused(f"texts[{i}]", text, "a text or a list of tokens")
+    rows = [[number[token] for token in transformer.tokens(text)] for text in texts]
+    lengths = sorted({len(row) for row in rows})
+    if len(lengths) != 1:
+        raise InputError(f"texts have {lengths or 'no'} tokens; give at least one text, and all of one length.")
+    return torch.tensor(rows)
 
 
-def _refuse(transformer: Transformer, infinity: bool) -> None:
-    options = transformer.options
+def _refuse(transformer: Transformer, infinity: bool, fold: bool) -> None:
+    options, layers = transformer.options, transformer.layers
     if options.attention not in ("softmax", "max-subtracted"):
         raise ModelError(f"options.attention={options.attention!r} is hard attention, which nn does not have.")
     if options.mask != "causal":
         raise ModelError(f"options.mask={options.mask!r}: a decoder on PyTorch is causal; use options.mask='causal'.")
     if options.norm == "none" and transformer.final_norm is not None:
         raise ModelError("final_norm is there without other norms; nn has norms in all places or in none.")
-    if options.norm == "post" and any(not x.heads or x.feed_forward is None for x in transformer.layers):
+    partial = any(not layer.heads or layer.feed_forward is None for layer in layers) or not layers
+    if options.norm == "post" and layers and partial:
         raise ModelError("a post-norm layer without heads or feed-forward skips that norm; nn does not.")
+    if partial and any(norm.epsilon == 0 for norm in _norms(transformer)):
+        raise ModelError(
+            "a layer lacks heads or feed-forward, where nn has a norm all the same, and with ε = 0 that norm may be 0/0; "
+            "raise ε, or give the layer both."
+        )
+    if options.scale and not fold:
+        _refuse_folding(transformer)
     if not infinity and not isinstance(transformer.format, Exact):
         for name, codes, _ in parts(transformer):
             if bool((np.abs(codes) >= transformer.format.max_code).any()):
@@ -78,11 +107,24 @@ def _refuse(transformer: Transformer, infinity: bool) -> None:
                 )
 
 
+def _refuse_folding(transformer: Transformer) -> None:
+    """One factor serves all heads, unless their queries are 0."""
+    heads = [head for layer in transformer.layers for head in layer.heads if head.query.any()]
+    roots = {root(len(head.query), transformer.format): len(head.query) for head in heads}
+    if len(roots) > 1:
+        counts = " and ".join(f"[√{rows}]" for rows in sorted(roots.values()))
+        raise ModelError(
+            f"options.scale divides scores by {counts} in different heads, and nn has one factor for all; give all heads as "
+            "many rows of W_Q, or fold=True to multiply the factors into W_Q, from which to_exact cannot take them again."
+        )
+
+
 def _config(transformer: Transformer) -> ModelConfig:
     """The smallest decoder that has room for every layer; a transformer without layers gets one of zeros."""
     layers, options = transformer.layers, transformer.options
     heads = [head for layer in layers for head in layer.heads]
-    epsilons = {int(norm.epsilon) for norm in _norms(transformer)}
+    norms = _norms(transformer)
+    epsilons = {int(norm.epsilon) for norm in norms}
     if len(epsilons) > 1:
         raise ModelError("the norms have different epsilons; nn has one for all.")
     tokens, answers = len(transformer.vocabulary), len(transformer.answers)
@@ -94,13 +136,13 @@ def _config(transformer: Transformer) -> ModelConfig:
         head_width=max([1, *(max(len(head.query), len(head.value)) for head in heads)]),
         vocabulary=max(tokens, answers),
         context=transformer.max_length,
-        attention_scale=1.0,
+        attention_scale=float(1 / float(common_root(heads, transformer.format))) if options.scale else 1.0,
         attention_bias=False,
         attention_output_bias=False,
         feed_forward="relu",
         feed_forward_width=max([1, *(len(x.feed_forward.w1) for x in layers if x.feed_forward is not None)]),
-        norm="none" if options.norm == "none" else "layer",
-        norm_place="post" if options.norm == "post" else "pre",
+        norm="layer" if norms else "none",
+        norm_place="post" if options.norm == "post" and layers and norms else "pre",
         norm_eps=float(transformer.format.value(epsilons.pop())) if epsilons else 1e-5,
         final_norm=transformer.final_norm is not None,
         positions="learned",
@@ -122,15 +164,16 @@ class _Numbers:
 
     def __call__(self, codes: Codes, part: str) -> Tensor:
         exact = decode(codes, self.format)
-        tensor = torch.tensor(exact.astype(np.float64), dtype=self.dtype)
-        if any(x != y for x, y in zip(exact.ravel().tolist(), tensor.double().ravel().tolist(), strict=True)):
-            raise ModelError(f"{part} has numbers of {self.format} that {self.dtype} cannot hold; use torch.float64.")
+        try:
+            tensor = torch.tensor(exact.astype(np.float64), dtype=self.dtype)
+        except OverflowError:  # beyond the largest double
+            tensor = None
+        if tensor is None or any(x != y for x, y in zip(exact.ravel(), tensor.double().ravel().tolist(), strict=True)):
+            wider = (
+                "use torch.float64" if self.dtype != torch.float64 else "round to another format first, with in_format"
+            )
+            raise ModelError(f"{part} has numbers of {self.format} that {self.dtype} cannot hold; {wider}.")
         return tensor
-
-    def root(self, count: int) -> float:
-        """[√d_k], as the exact transformer rounds it."""
-        arithmetic = Reference(self.format)
-        return float(arithmetic.root(arithmetic.values(encode([count], self.format, nearest=True)))[0])
 
 
 def _place(parameter: Tensor, values: Tensor) -> None:
@@ -142,10 +185,11 @@ def _set_layer(block: Any, layer: Layer, transformer: Transformer, numbers: _Num
     attention = block.attn
     H, K, D = attention.heads, attention.size, transformer.width
     qkv, out = attention.qkv.weight.view(3, H, K, D), attention.out.weight.view(D, H, K)
+    common = common_root((head for each in transformer.layers for head in each.heads), transformer.format)
     for h, head in enumerate(layer.heads):
         query = numbers(head.query, f"{name}.heads.{h}.query")
-        if transformer.options.scale:
-            query = query / numbers.root(len(head.query))
+        if transformer.options.scale:  # all but 1, unless folded
+            query = query * float(common / root(len(head.query), transformer.format))
         _place(qkv[0, h], query)
         _place(qkv[1, h], numbers(head.key, f"{name}.heads.{h}.key"))
         _place(qkv[2, h], numbers(head.value, f"{name}.heads.{h}.value"))

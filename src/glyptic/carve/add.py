@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from glyptic.arguments import checked
+from glyptic.carve import names
 from glyptic.carve.building import Draft, Number, Unit, carry, clear
 from glyptic.carve.coordinates import append, refuse_norms
 from glyptic.carve.facts import ONE, SYMMETRIC, require
@@ -21,6 +23,7 @@ from glyptic.exact import Transformer
 from glyptic.exact.history import Touch
 
 
+@checked
 def vector(
     transformer: Transformer, v: Mapping[str, Number], at: At = None, *, place: int | None = None, force: bool = False
 ) -> Transformer:
@@ -35,6 +38,7 @@ def vector(
     [0, 2, 0]
     """
     refuse_norms(transformer)
+    names.keys(transformer, v, "v")
     require([ONE], transformer.format, "add.vector", force)
     places = places_of(transformer, at)
     flags: dict[str, str] = {}
@@ -48,11 +52,13 @@ def vector(
     return carved(transformer, after, "add.vector", touches, [ONE], place)
 
 
+@checked
 def overwrite(
     transformer: Transformer, v: Mapping[str, Number], at: At = None, *, place: int | None = None, force: bool = False
 ) -> Transformer:
     """h_i := v in the coordinates that v names: cleared by one feed-forward, added by the next."""
     refuse_norms(transformer)
+    names.keys(transformer, v, "v")
     require([ONE, SYMMETRIC], transformer.format, "add.overwrite", force)
     places = places_of(transformer, at)
     wide, off = gate(transformer, places)
@@ -65,6 +71,7 @@ def overwrite(
     return carved(transformer, after, "add.overwrite", touches, [ONE, SYMMETRIC], place)
 
 
+@checked
 def copy(
     transformer: Transformer, pairs: Mapping[str, str], at: At = None, *, place: int | None = None, force: bool = False
 ) -> Transformer:
@@ -78,6 +85,7 @@ def copy(
     True
     """
     refuse_norms(transformer)
+    _check_pairs(transformer, pairs)
     require([ONE, SYMMETRIC], transformer.format, "add.copy", force)
     places = places_of(transformer, at)
     wide, off = gate(transformer, places)
@@ -86,11 +94,13 @@ def copy(
     return carved(transformer, append(wide, ff, place=place), "add.copy", touches, [ONE, SYMMETRIC], place)
 
 
+@checked
 def move(
     transformer: Transformer, pairs: Mapping[str, str], at: At = None, *, place: int | None = None, force: bool = False
 ) -> Transformer:
     """target := source for each {target: source}; no target is a source, so that clearing it loses nothing."""
     refuse_norms(transformer)
+    _check_pairs(transformer, pairs)
     require([ONE, SYMMETRIC], transformer.format, "add.move", force)
     for target in pairs:
         if target in pairs.values():
@@ -102,6 +112,12 @@ def move(
     touches = [reads(off and [off]), reads(pairs, places), *_copy_touches(pairs, "{}", places)]
     after = append(wide, *layers, place=place)
     return carved(transformer, after, "add.move", touches, [ONE, SYMMETRIC], place)
+
+
+def _check_pairs(transformer: Transformer, pairs: Mapping[str, str]) -> None:
+    names.keys(transformer, pairs, "pairs")
+    for source in pairs.values():
+        names.existing(transformer, [source], "pairs")
 
 
 def _copying(pairs: Mapping[str, str], off: str) -> list[Unit]:

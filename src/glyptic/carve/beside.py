@@ -13,13 +13,18 @@ from itertools import zip_longest
 
 import numpy as np
 
+from glyptic.arguments import checked, refused
+from glyptic.carve.building import format_of, refuse_huge
 from glyptic.carve.coordinates import refuse_norms
+from glyptic.carve.frames import count_hidden
+from glyptic.carve.names import targets
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.exact.history import Frame, renamed
 from glyptic.numbers import AnyFormat, Codes
 
 
+@checked
 def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> Transformer:
     """One transformer with all the coordinates, renamed label.name, and all the answers, renamed label.answer.
 
@@ -30,9 +35,13 @@ def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> T
     >>> both.answers, both.run("01").logits == a.run("01").logits + b.run("01").logits
     (('a.NO', 'a.YES', 'b.NO', 'b.YES'), True)
     """
-    first, names = transformers[0], list(labels) or letters(len(transformers))
+    names = _checked_labels(transformers, labels)
+    first = transformers[0]
     for transformer in transformers:
         refuse_norms(transformer)
+        check_alike(first, transformer)
+        _check_same_inputs(first, transformer)
+    refuse_huge("beside", weights_of(transformers))
     blocks = _blocks([t.width for t in transformers])
     token, position = (
         np.concatenate([getattr(t, part) for t in transformers], axis=1)
@@ -51,6 +60,35 @@ def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> T
         first.options,
         history=tuple(_relabel(f, name) for t, name in zip(transformers, names, strict=True) for f in t.history),
     )
+
+
+def _checked_labels(transformers: Sequence[Transformer], labels: Sequence[str]) -> list[str]:
+    if not isinstance(transformers, Sequence) or not transformers:
+        raise refused("transformers", transformers, "a list of one transformer or more")
+    for transformer in transformers:
+        if not isinstance(transformer, Transformer):
+            raise refused("transformers", transformer, "a list of transformers")
+    names = letters(len(transformers)) if isinstance(labels, tuple) and not labels else list(targets(labels, "labels"))
+    if len(names) != len(transformers):
+        raise ModelError(f"{len(names)} labels for {len(transformers)} transformers; give one each, or none.")
+    return names
+
+
+def _check_same_inputs(first: Transformer, other: Transformer) -> None:
+    """Side by side they read the same tokens, by the number of each, at the same positions."""
+    if first.vocabulary != other.vocabulary or first.max_length != other.max_length:
+        raise ModelError(
+            f"{first!r} and {other!r} list different tokens, or in another order, or differ in the longest input; "
+            "make them equal with beside.reconciled first."
+        )
+
+
+def weights_of(transformers: Sequence[Transformer]) -> int:
+    """How many weights they have side by side: every row and column goes over all coordinates."""
+    width = sum(t.width for t in transformers)
+    units = sum(2 * count_hidden(t.layers) for t in transformers)
+    rows = sum(2 * len(h.query) + 2 * len(h.value) for t in transformers for layer in t.layers for h in layer.heads)
+    return width * (units + rows + transformers[0].max_length + len(transformers[0].vocabulary))
 
 
 def letters(count: int) -> list[str]:
@@ -108,16 +146,21 @@ def _relabel(frame: Frame, label: str) -> Frame:
     return replace(own, construction=f"{label}: {frame.construction}")
 
 
+@checked
 def reconciled(
-    transformers: Sequence[Transformer], format: AnyFormat | None = None, common: bool = False
+    transformers: Sequence[Transformer],
+    format: AnyFormat | str | None = None,
+    common: bool = False,
+    answers: tuple[str, ...] | None = None,
 ) -> list[Transformer]:
     """The transformers with one format, vocabulary, list of answers and longest input; what cannot be made equal is
     refused.
 
-    Order of tokens and answers is no matter, and the longest input is the shortest of theirs. Formats are changed
-    only if one is given, for rounding weights can change answers; tokens that not all know are dropped only if
-    `common`.
+    Order of tokens and answers is no matter (they are listed as the first one does, or as `answers` says), and the
+    longest input is the shortest of theirs. Formats are changed only if one is given, for rounding weights can change
+    answers; tokens that not all know are dropped only if `common`.
     """
+    format = None if format is None else format_of(format)
     chosen = [t if format is None or t.format == format else t.in_format(format) for t in transformers]
     first, length = chosen[0], min(t.max_length for t in chosen)
     shared = tuple(token for token in first.vocabulary if all(token in t.vocabulary for t in chosen))
@@ -134,7 +177,7 @@ def reconciled(
                     f"token {unknown[0]!r} is in the vocabulary of {t!r} but not of all; pass common=True to keep the "
                     f"tokens that all know ({' '.join(shared)})."
                 )
-    return [_restricted(t, shared, first.answers, length) for t in chosen]
+    return [_restricted(t, shared, answers or first.answers, length) for t in chosen]
 
 
 def check_alike(first: Transformer, other: Transformer) -> None:

@@ -8,15 +8,19 @@ in the order in which the units are listed: both orders matter, since every step
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
+from glyptic.arguments import refused, shown
 from glyptic.errors import FormatError, ModelError
 from glyptic.exact import FeedForward, Head
-from glyptic.numbers import AnyFormat, Codes, number
+from glyptic.numbers import AnyFormat, Codes, check_width, number, parse_format
 
 Number = int | float | Fraction | str  # "B" and "-B" for the ends of the format, as in glyptic.numbers.encode
 Row = Mapping[str, Number]
@@ -99,6 +103,7 @@ def head(
 
 def rows(format: AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part: str = "row") -> Codes:
     """A matrix of codes from rows by name; columns that a row does not name are 0."""
+    check_width(format)
     place = {name: k for k, name in enumerate(coordinates)}
     listed = list(of)
     out = np.zeros((len(listed), len(place)), np.int64)
@@ -111,11 +116,14 @@ def rows(format: AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part:
 
 
 _KNOWN: dict[tuple[AnyFormat, Number], int] = {}
+_LONGEST = 60  # characters of a number
 
 
 def _code(weight: Number, format: AnyFormat, part: str) -> int:
     if isinstance(weight, int) and weight == 0:
         return 0
+    if isinstance(weight, bool) or not isinstance(weight, str | Real | np.number) or _is_long(weight):
+        raise FormatError(f"{part}: {shown(weight)} is not a number; write 3, 0.25, 1/2, B or -B.")
     key = (format, weight)
     if key not in _KNOWN:
         try:
@@ -126,6 +134,34 @@ def _code(weight: Number, format: AnyFormat, part: str) -> int:
             _KNOWN.clear()
             return _code(weight, format, part)
     return _KNOWN[key]
+
+
+def format_of(given: AnyFormat | str) -> AnyFormat:
+    """A format, or the one that a text names.
+
+    >>> format_of("fixed:4") == format_of(format_of("fixed:4"))
+    True
+    """
+    if isinstance(given, str) and len(given) > _LONGEST:
+        raise refused("format", given, "the name of a format, such as fixed:8")
+    return parse_format(given) if isinstance(given, str) else given
+
+
+def _is_long(weight: Any) -> bool:
+    """Of texts alone: 1e999999999 is short, and its digits would fill the machine."""
+    return isinstance(weight, str) and (len(weight) > _LONGEST or bool(re.search(r"e[+-]?\d{5}", weight, re.IGNORECASE)))
+
+
+MOST_WEIGHTS = 1 << 26  # half a gigabyte of codes
+
+
+def refuse_huge(construction: str, weights: int) -> None:
+    """Before anything is built: no transformer of more weights than a machine has room for."""
+    if weights > MOST_WEIGHTS:
+        raise ModelError(
+            f"{construction} would have {weights} weights, more than the {MOST_WEIGHTS} that are built; combine fewer, or "
+            "all at once, as in closure.conjunction(a, b, c), which is smaller than (a & b) & c."
+        )
 
 
 @dataclass(frozen=True)

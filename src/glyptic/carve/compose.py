@@ -15,24 +15,43 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from glyptic.arguments import checked, shown
 from glyptic.carve.beside import beside, check_alike
 from glyptic.carve.building import Draft, Number, Unit, clear
 from glyptic.carve.coordinates import as_layer, fresh, widen, widen_layer, widened
-from glyptic.carve.deciding import decider_facts, early_units, is_no, is_yes, logits_layer, plan_of
+from glyptic.carve.deciding import (
+    decider_facts,
+    difference,
+    early_units,
+    is_no,
+    is_yes,
+    logits_layer,
+    no_and_yes,
+    plan_of,
+)
 from glyptic.carve.facts import EXP_VANISHES, ONE, SYMMETRIC, require
 from glyptic.carve.frames import frame_of, reads, writes
-from glyptic.carve.normalize import DIFFERENCE
+from glyptic.carve.names import members
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Layer, Transformer
+from glyptic.exact.history import moved
 from glyptic.numbers import decode
 
 
-def sequence(a: Transformer, b: Transformer, *, force: bool = False) -> Transformer:
+@checked
+def sequence(a: Transformer, b: Transformer, *, yes: str | None = None, force: bool = False) -> Transformer:
     """b's answer to the sequence a(x_1), a(x_1 x_2), …, a(x_1 … x_n); a is a decider, and b's tokens include its
-    answers.
+    answers. Which of these means YES goes by name, or as `yes` says.
 
-    It is b's exactly wherever a is decisive at every position; a tie of a counts as NO.
+    It is b's exactly wherever a is decisive at every position; elsewhere a counts as YES if its logit of YES is the
+    larger, else as NO. Under a full mask a's position i sees the whole input, not x_1 … x_i: that is refused.
     """
+    both = no_and_yes(a, yes)
+    if a.options.mask == "full":
+        raise ModelError(
+            "options.mask is 'full': position i of a sees what comes after it, so its answer there is not that to the "
+            "input up to i; compose.sequence needs a causal or strict mask."
+        )
     facts = decider_facts(a)
     require(facts, a.format, "compose.sequence", force)
     check_alike(a, b)
@@ -40,18 +59,21 @@ def sequence(a: Transformer, b: Transformer, *, force: bool = False) -> Transfor
     a, b = _shortened(a, b)
     steps = plan_of(a)
     between = 3 + len(steps.early)
+    before = len(a.layers) + between
     waiting = b.replace(
         vocabulary=a.vocabulary,
         token_embedding=np.zeros((len(a.vocabulary), b.width), np.int64),
-        layers=(Layer(),) * (len(a.layers) + between) + b.layers,
+        layers=(Layer(),) * before + b.layers,
+        history=moved(b.history, lambda layer: (layer + before,)),
     )
     side = beside([a, waiting])
-    names = no, yes = f"a says {a.answers[0]}", f"a says {a.answers[1]}"
+    names = no, yes = f"a says {both[0]}", f"a says {both[1]}"
     draft = Draft(side.format, names + side.coordinates)
-    first = widen_layer(as_layer(logits_layer(a, names, DIFFERENCE)), (0, b.width))
+    mixes = np.stack([[0, 0], difference(a, *both)])
+    first = widen_layer(as_layer(logits_layer(a, names, mixes)), (0, b.width))
     copies = steps.copies
     signs = [*is_yes(yes, {yes: "B"}, copies), Unit({yes: -1}, {yes: 1}), *is_no(yes, {no: "B"}, copies, steps)]
-    embed = [Unit({other: -1}, _embedding(b, said), bias=1) for said, other in zip(a.answers, (yes, no), strict=True)]
+    embed = [Unit({other: -1}, _embedding(b, said), bias=1) for said, other in zip(both, (yes, no), strict=True)]
     later = [draft.feed_forward(units) for units in (*early_units([yes], steps), signs, embed + clear(names))]
     parts = widened(side, names, first=True)
     parts["layers"] = _put(parts["layers"], [first, *map(as_layer, later)], len(a.layers))
@@ -64,22 +86,24 @@ def sequence(a: Transformer, b: Transformer, *, force: bool = False) -> Transfor
     return side.replace(**parts, answers=b.answers, history=(*side.history, frame), name=f"{b.name} after {a.name}")
 
 
+@checked
 def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *, force: bool = False) -> Transformer:
     """Where the last token is not a switch, a's answer; where it is, b's: so `relay(a, b).run(x, steps=2)` ends
     with b(x a(x)).
 
-    The logits are theirs exactly, and −B for answers that the one whose turn it is does not have; both run at every
-    position, so where one meets 0/0 the relay does too. With fewer switches a thinks on until it writes one; b then
-    reads x and all that a wrote. The answers are those of both.
+    The logits are theirs exactly, and −B for answers that the one whose turn it is does not have; where −B could win or
+    change a share, that is refused. Both run at every position, so where one meets 0/0 the relay does too. With fewer
+    switches a thinks on until it writes one; b then reads x and all that a wrote. The answers are those of both.
     """
-    chosen = tuple(a.answers if switch is None else switch)
-    facts = [ONE, SYMMETRIC, *([EXP_VANISHES] if a.options.answer == "softmax" else [])]
-    require(facts, a.format, "compose.relay", force)
+    chosen = a.answers if switch is None else tuple(switch) if isinstance(switch, str) else members(switch, "switch", "answers")
     check_alike(a, b)
+    padded = _check_absent(a, b)
+    facts = [ONE, SYMMETRIC, *([EXP_VANISHES] if padded and a.options.answer == "softmax" else [])]
+    require(facts, a.format, "compose.relay", force)
     _check_reads(b, (*a.vocabulary, *a.answers), "what a reads and writes")
     for token in chosen:
-        if token not in a.answers:
-            raise ModelError(f"the switch {token!r} is not an answer of a; its answers are {', '.join(a.answers)}.")
+        if not isinstance(token, str) or token not in a.answers:
+            raise ModelError(f"the switch {shown(token)} is not an answer of a; its answers are {', '.join(a.answers)}.")
     a, b = _shortened(a, b)
     side = _with_turns(beside([_reading(a, b.vocabulary), b]), chosen)
     answers = tuple(dict.fromkeys((*a.answers, *b.answers)))
@@ -93,6 +117,29 @@ def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *
     touches = [reads(old), writes(names, value), writes(old, "0")]
     frame = frame_of(side, parts["coordinates"], parts["layers"], "compose.relay", touches, facts)
     return side.replace(**parts, answers=answers, history=(*side.history, frame), name=f"{a.name} then {b.name}")
+
+
+def _check_absent(a: Transformer, b: Transformer) -> bool:
+    """Whether one has answers that the other does not, which then get −B; refused where that is not as good as absent.
+
+    A share of [exp(−B)] = 0 leaves a plain softmax as it was. With the largest logit subtracted, exp([−B − max]) need not
+    be 0. Compared as they are, logits of −B are the largest only if all are, which is a tie, unless there was one alone.
+    """
+    options = a.options
+    if options.ties == "first" and a.answers != b.answers:
+        raise ModelError(
+            f"options.ties is 'first', and the answers of a are {', '.join(a.answers)}, those of b {', '.join(b.answers)}: "
+            "the first of all would not be the first of each; list the same, in the same order, or choose ties='explicit'."
+        )
+    lacking = [t for t in (a, b) if not {*a.answers, *b.answers} <= {*t.answers}]
+    if lacking and options.answer == "softmax" and options.attention == "max-subtracted":
+        raise ModelError(
+            f"{lacking[0]!r} does not have all answers of the other, and a softmax with its maximum subtracted gives an "
+            "absent one, whose logit is −B, a share; give both the same answers, or choose answer='logits'."
+        )
+    if options.answer == "logits" and any(len(t.answers) == 1 for t in lacking):
+        raise ModelError("a logit of −B would tie with the one answer that there is; give both the same answers.")
+    return bool(lacking)
 
 
 TURNS = ("a's turn", "b's turn")

@@ -7,37 +7,49 @@ from typing import Any
 
 import numpy as np
 
+from glyptic.arguments import checked, refused, shown
+from glyptic.carve import names as named
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
-from glyptic.exact.history import renamed
+from glyptic.exact.history import moved, renamed
 from glyptic.exact.transformer import map_codes
 from glyptic.numbers import Codes, Exact, encode
 
 
-def append(
-    transformer: Transformer, *layers: Layer | FeedForward | Head, place: int | None = None, **changes: Any
-) -> Transformer:
-    """More layers, at the end or before layer `place`; a bare feed-forward or head becomes a layer of its own."""
-    old, at = transformer.layers, len(transformer.layers) if place is None else place
+@checked
+def append(transformer: Transformer, *layers: Layer | FeedForward | Head, place: int | None = None) -> Transformer:
+    """More layers, at the end or before layer `place`; a bare feed-forward or head becomes a layer of its own. What the
+    history says of later layers moves with them.
+    """
+    old, new = transformer.layers, tuple(map(as_layer, layers))
+    at = len(old) if place is None else place
     if not 0 <= at <= len(old):
         raise ModelError(f"place {at} is not one between layers; there are {len(old)}, so 0 to {len(old)}.")
-    return transformer.replace(layers=(*old[:at], *map(as_layer, layers), *old[at:]), **changes)
+    history = moved(transformer.history, lambda layer: (layer + len(new) if layer >= at else layer,))
+    return transformer.replace(layers=(*old[:at], *new, *old[at:]), history=history)
 
 
 def as_layer(part: Layer | FeedForward | Head) -> Layer:
     if isinstance(part, FeedForward):
         return Layer((), part)
+    if not isinstance(part, Head | Layer):
+        raise refused("a layer", part, "a Layer, a FeedForward or a Head")
     return Layer((part,)) if isinstance(part, Head) else part
 
 
 def refuse_norms(transformer: Transformer) -> None:
     """LayerNorm takes its mean over all coordinates, and layers read what it made of them: no construction holds
-    there.
+    there. Nor where the first product of a sum is left unrounded, for then a zero beside it counts.
     """
     if transformer.options.norm != "none" or transformer.final_norm is not None:
         raise ModelError(
             f"options.norm is {transformer.options.norm!r}: LayerNorm goes over all coordinates in order, so none "
             "can be added, moved or read exactly; carve transformers whose options.norm is 'none'."
+        )
+    if transformer.options.products == "unrounded":
+        raise ModelError(
+            "options.products is 'unrounded': the first two coordinates are summed before anything is rounded, so what is "
+            "added, moved or read beside them changes sums; carve transformers whose products are rounded or fused."
         )
 
 
@@ -50,6 +62,7 @@ def fresh(coordinates: Sequence[str], name: str) -> str:
     return new
 
 
+@checked
 def widen(
     transformer: Transformer,
     names: Iterable[str],
@@ -69,7 +82,9 @@ def widen(
     >>> wide.run("01", trace="embedding").residual["embedding"][0]["flag"]
     Fraction(1, 1)
     """
-    return transformer.replace(**widened(transformer, tuple(names), first, positions))
+    none = isinstance(names, list | tuple | dict) and not names
+    new = () if none else named.targets(names, "names")
+    return transformer.replace(**widened(transformer, new, first, positions))
 
 
 def widened(
@@ -90,6 +105,10 @@ def widened(
     order = names + transformer.coordinates if first else transformer.coordinates + names
     embedding = _padded(transformer.position_embedding, pad, columns=True)
     for name, column in (positions or {}).items():
+        if name not in names:
+            raise ModelError(f"positions has a column for {shown(name)}, which is not one of the new coordinates.")
+        if len(column) != len(embedding):
+            raise ModelError(f"positions, {name}: {len(column)} numbers; there are {len(embedding)} positions.")
         embedding[:, order.index(name)] = encode(column, transformer.format, f"position_embedding, {name}")
     return {
         "coordinates": order,
@@ -128,25 +147,28 @@ def _padded(codes: Codes, pad: tuple[int, int], columns: bool) -> Codes:
     return out
 
 
+@checked
 def rename(transformer: Transformer, names: Mapping[str, str]) -> Transformer:
     """Other names for some coordinates."""
-    for old in names:
-        transformer.coordinate(old)
+    for old in named.keys(transformer, names, "names"):
+        named.new_name(names[old], f"the new name of {old}")
     return transformer.replace(
         coordinates=tuple(names.get(old, old) for old in transformer.coordinates),
         history=tuple(renamed(frame, lambda old: names.get(old, old)) for frame in transformer.history),
     )
 
 
+@checked
 def permute(transformer: Transformer, order: Sequence[str], *, force: bool = False) -> Transformer:
     """The coordinates in another order. Sums run in coordinate order and are not associative once rounded, so an
     order that rearranges what some row reads is refused, unless forced.
     """
     refuse_norms(transformer)
-    if sorted(order) != sorted(transformer.coordinates):
-        names = ", ".join(transformer.coordinates)
-        raise ModelError(f"an order must name each of {names} once; it is {', '.join(order)}.")
-    places = np.array([transformer.coordinate(name) for name in order])
+    listed = named.existing(transformer, order, "order")
+    if len(listed) < transformer.width:
+        missing = next(name for name in transformer.coordinates if name not in listed)
+        raise ModelError(f"an order must name each of the coordinates once, and {shown(missing)} is missing.")
+    places = np.array([transformer.coordinate(name) for name in listed])
     if not force and not isinstance(transformer.format, Exact):
         _check_sums_keep_order(transformer, places)
     return _take_coordinates(transformer, places)
@@ -165,10 +187,11 @@ def _check_sums_keep_order(transformer: Transformer, places: np.ndarray) -> None
                 )
 
 
+@checked
 def free(transformer: Transformer, names: Iterable[str]) -> Transformer:
     """Without some coordinates; one that something reads is refused, and the reader named."""
     refuse_norms(transformer)
-    chosen = [transformer.coordinate(name) for name in names]
+    chosen = [transformer.coordinate(name) for name in named.existing(transformer, names)]
     for name, matrix in readers(transformer):
         for k in chosen:
             if matrix[:, k].any():

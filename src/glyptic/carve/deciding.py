@@ -1,4 +1,8 @@
-"""From logits to a decision: the layers and units that normalization, closure and composition share.
+"""From logits to a decision: which answer is YES, and the layers and units that normalization, closure and composition
+share.
+
+*Which is which* is told by the names of the answers, NO and YES or SÍ, in whatever order they are listed; of answers with
+other names one must say which is YES.
 
 *Logits.* A row θ of the output matrix becomes two hidden units, relu(θ·h) and relu(−θ·h). The inner product is the
 output's own, term by term, rounded or fused; negation commutes with rounding, so the second is the negative part of
@@ -14,9 +18,11 @@ B·D can be. Each, where positive, is t at least, and enough copies of B·u, or 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import normalize
 
 import numpy as np
 
+from glyptic.arguments import refused, shown
 from glyptic.carve.amplify import Plan, enlarge, plan, reaches_top
 from glyptic.carve.building import Draft, Row, Unit
 from glyptic.carve.coordinates import fresh
@@ -27,10 +33,7 @@ from glyptic.exact import FeedForward, Head, Transformer
 
 
 def logits_layer(transformer: Transformer, names: Sequence[str], mixes: np.ndarray) -> FeedForward:
-    """New coordinates, which come first, become `mixes` (new, answers; of −1, 0, 1) of the logits; all old ones 0.
-
-    Of the answers the last comes first in the sum, so that −1, 1 is [T_SI − T_NO].
-    """
+    """New coordinates, which come first, become `mixes` (new, answers; of −1, 0, 1) of the logits; all old ones 0."""
     new, d, theta = len(names), transformer.width, transformer.output
     one = transformer.format.code(1)
     pairs = [(answer, sign) for answer in reversed(range(len(theta))) for sign in (1, -1)]
@@ -83,22 +86,81 @@ def plan_of(transformer: Transformer) -> Plan:
     return plan(format, transformer.options.products) or Plan((), 1, 2, format.round(format.least * format.max))
 
 
-def decider_facts(transformer: Transformer, *outcomes: tuple[str, str]) -> list[Fact]:
-    """What a decision rests on, the decisiveness of its outcomes included if softmax chooses the answer."""
+def two_answers(transformer: Transformer) -> tuple[str, str]:
+    """A decider's answers, as it lists them."""
     if len(transformer.answers) != 2:
         raise ModelError(
             f"a decider has two answers, NO and YES, and this transformer has {len(transformer.answers)}: "
             f"{', '.join(transformer.answers)}; only zero_one takes any number."
         )
+    first, second = transformer.answers
+    return first, second
+
+
+_NAMES = {"no": False, "yes": True, "sí": True, "si": True}
+
+
+def no_and_yes(transformer: Transformer, yes: str | None = None) -> tuple[str, str]:
+    """A decider's answers as (NO, YES): by their names, or else as `yes` says.
+
+    Their difference must decide as the transformer does. Where ties go to the first answer it does so if the logits
+    themselves are compared and NO is the first; a rounded softmax can tie where the logits differ.
+
+    >>> from glyptic.exact import Sizes, random_transformer
+    >>> from glyptic.numbers import Fixed
+    >>> no_and_yes(random_transformer(Fixed(4), sizes=Sizes(answers=("SÍ", "NO"))))
+    ('NO', 'SÍ')
+    """
+    first, second = two_answers(transformer)
+    by_name = _named_yes(first, second)
+    if yes is not None and yes not in (first, second):
+        raise refused("yes", yes, f"one of the answers, {shown(first)} and {shown(second)}")
+    if yes is not None and by_name not in (None, yes):
+        raise ModelError(f"yes is {shown(yes)}, and the names of the answers, {first} and {second}, say otherwise.")
+    if yes is None and by_name is None:
+        raise ModelError(
+            f"the answers are {shown(first)} and {shown(second)}, and neither name says which means YES; "
+            f"name them NO and YES, or pass yes={shown(second)}."
+        )
+    named = yes or by_name
+    pair = (first, second) if named == second else (second, first)
+    if transformer.options.ties == "first" and (transformer.options.answer != "logits" or pair[0] != first):
+        raise ModelError(
+            "options.ties is 'first', and the difference of two logits does not show where a rounded softmax ties, nor "
+            "that a tie means YES; choose ties='explicit', or answer='logits' and list NO first."
+        )
+    return pair
+
+
+def _named_yes(first: str, second: str) -> str | None:
+    """Which of two answers is YES by its name, the other being NO by its."""
+    known = [_NAMES.get(normalize("NFC", name.casefold())) for name in (first, second)]
+    return second if known == [False, True] else first if known == [True, False] else None
+
+
+def no_first(answers: Sequence[str]) -> tuple[str, ...]:
+    """The answers as a normal form has them: NO, YES where they are these by name, else as they are listed."""
+    return tuple(answers)[::-1] if len(answers) == 2 and _named_yes(*answers) == answers[0] else tuple(answers)
+
+
+def difference(transformer: Transformer, no: str, yes: str) -> np.ndarray:
+    """A mix of two answers: 1 for YES and −1 for NO, wherever they are listed."""
+    mix = np.zeros(2, int)
+    mix[transformer.answers.index(yes)], mix[transformer.answers.index(no)] = 1, -1
+    return mix
+
+
+def decider_facts(transformer: Transformer, *outcomes: tuple[str, str]) -> list[Fact]:
+    """What a decision rests on, the decisiveness of its outcomes included if softmax chooses the answer."""
     facts = [ONE, SYMMETRIC, SUBNORMAL, reaches_top(transformer.options.products)]
     if transformer.options.answer != "softmax":
         return facts
     return facts + [decides(*logits, subtract=transformer.options.attention == "max-subtracted") for logits in outcomes]
 
 
-def result_names(transformer: Transformer) -> dict[str, str]:
+def result_names(answers: Sequence[str], taken: Sequence[str]) -> dict[str, str]:
     """For each answer the name of a new coordinate: its own, where that is free."""
     names: dict[str, str] = {}
-    for answer in transformer.answers:
-        names[answer] = fresh((*transformer.coordinates, *names.values()), answer)
+    for answer in answers:
+        names[answer] = fresh((*taken, *names.values()), answer)
     return names

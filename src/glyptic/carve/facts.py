@@ -5,11 +5,13 @@ it.
     SYMMETRIC      −x is a value for every value x (false in two's complement, at its smallest value)
     SATURATES      (x + B) + B = B for every x (false in two's complement, at its smallest value)
     SUBNORMAL      x ≠ y ⇒ [x − y] ≠ 0 (false without subnormals)
-    EXP_VANISHES   [exp(−B)] = 0 (false in float:1,1, where it is 1/4)
+    EXP_VANISHES   [exp(−B)] = 0 (false in float:1,1, where it is 1/4); `scaled_exp_vanishes`: of −B / [√d_k]
     PRODUCTS       some number of products by B takes every x > 0 to B: see `products_to_top`
     decides(u, v)  the rounded softmax of the logits (u, v) has one largest share
 
-A construction asks `require`; what does not hold is a `FactError` that names the fact and the value, unless forced.
+Each is computed by the functions that run transformers: `format.round`, the `Reference` arithmetic, the divisor of
+`exact.forward`. A construction asks `require`; what does not hold is a `FactError` that names the fact and the value,
+unless forced.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 from glyptic.errors import GlypticError
+from glyptic.exact.forward import score_divisor
 from glyptic.exact.report import show_number
-from glyptic.numbers import AnyFormat, Exact, exp_rounded, number
+from glyptic.numbers import AnyFormat, Attention, Exact, Reference, number
 
 
 class FactError(GlypticError, ValueError):
@@ -102,7 +106,7 @@ def _subnormal(format: AnyFormat) -> Broken | None:
 def _exp_vanishes(format: AnyFormat) -> Broken | None:
     if isinstance(format, Exact):
         return Broken(Fraction(-1), "exact has no B, and exp(−1) is irrational")
-    least = exp_rounded(-format.max, format)
+    least = Reference(format).scalar_exp(-format.max)
     return None if least == 0 else Broken(-format.max, f"exp({-format.max}) rounds to {least}")
 
 
@@ -147,10 +151,11 @@ def scaled_exp_vanishes(key_width: int) -> Fact:
     """With scores divided by [√d_k]: [exp([−B / [√d_k]])] = 0."""
 
     def broken(format: AnyFormat) -> Broken | None:
-        from glyptic.numbers.reference import root_rounded
-
-        score = format.round(-format.max / root_rounded(format.round(key_width), format))
-        least = exp_rounded(score, format)
+        if isinstance(format, Exact):
+            return _exp_vanishes(format)
+        arithmetic = Reference(format)
+        score = arithmetic.scalar_divide(-format.max, score_divisor(key_width, format))
+        least = arithmetic.scalar_exp(score)
         happens = f"the score −B/√{key_width} is {score}, and its exp rounds to {least}"
         return None if least == 0 else Broken(score, happens)
 
@@ -167,17 +172,12 @@ def decides(*logits: str, subtract: bool = False) -> Fact:
     """
 
     def broken(format: AnyFormat) -> Broken | None:
-        x = [number(logit, format) for logit in logits]
-        largest = max(x) if subtract else Fraction(0)
-        exps = [exp_rounded(format.round(value - largest), format) for value in x]
-        total = Fraction(0)
-        for value in exps:
-            total = format.round(total + value)
-        shares = [format.round(value / total) if total else Fraction(0) for value in exps]
-        if total and shares.count(max(shares)) == 1 and shares.index(max(shares)) == x.index(max(x)):
+        x, kind = [number(logit, format) for logit in logits], "max-subtracted" if subtract else "softmax"
+        shares, undefined = Reference(format).distribute(x, cast(Attention, kind))
+        if not undefined and shares.count(max(shares)) == 1 and shares.index(max(shares)) == x.index(max(x)):
             return None
         shown = ", ".join(show_number(value, format) for value in x)
-        result = f"({', '.join(map(str, shares))})" if total else "0/0"
+        result = "0/0" if undefined else f"({', '.join(map(str, shares))})"
         return Broken(max(x), f"softmax({shown}) = {result}")
 
     return Fact("decides", f"softmax({', '.join(logits)}) is decisive", broken)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from glyptic.carve.coordinates import fresh, widen
-from glyptic.carve.facts import ONE
+from glyptic.arguments import checked, refused
+from glyptic.carve.coordinates import fresh, widen, widened
+from glyptic.carve.facts import ONE, require
 from glyptic.carve.frames import carved, writes
-from glyptic.errors import ModelError
+from glyptic.carve.names import new_name, places
 from glyptic.exact import Transformer
 from glyptic.numbers import encode
 
 
+@checked
 def position(transformer: Transformer, i: int, name: str = "") -> Transformer:
     """A flag that is 1 at position i alone; its name is `is_i` unless given.
 
@@ -29,21 +31,22 @@ def position(transformer: Transformer, i: int, name: str = "") -> Transformer:
     >>> [int(h["is_1"]) for h in T.run("0101", trace="embedding").residual["embedding"]]
     [0, 1, 0, 0]
     """
-    return positions(transformer, {i}, name or f"is_{i}")
+    return positions(transformer, [i], name or f"is_{i}")
 
 
+@checked
 def positions(transformer: Transformer, chosen: Iterable[int], name: str = "") -> Transformer:
     """A flag that is 1 at several positions."""
-    places = checked(transformer, chosen)
-    return _column(transformer, name or "is_" + "_".join(map(str, places)), flag_column(transformer, places))
+    return _flag(transformer, chosen, name, "is_", wanted=True)
 
 
+@checked
 def complement(transformer: Transformer, chosen: Iterable[int], name: str = "") -> Transformer:
     """A flag that is 0 at the chosen positions and 1 elsewhere."""
-    places = checked(transformer, chosen)
-    return _column(transformer, name or "not_" + "_".join(map(str, places)), flag_column(transformer, places, False))
+    return _flag(transformer, chosen, name, "not_", wanted=False)
 
 
+@checked
 def codes(
     transformer: Transformer, name: str = "place", of: Callable[[int], int] = lambda i: i, constant: str = ""
 ) -> Transformer:
@@ -54,9 +57,10 @@ def codes(
     >>> codes(random_transformer(Fixed(4)), constant="one").coordinates[-4:]
     ('place.0', 'place.1', 'place.2', 'one')
     """
+    new_name(name, "name")
     length = transformer.max_length
-    numbers = [of(i) for i in range(length)]
-    checked(transformer, numbers)
+    numbers = pointed(transformer, of)
+    require([ONE], transformer.format, "flags.codes")
     columns = {
         f"{name}.{bit}": [1 if number >> bit & 1 else -1 for number in numbers] for bit in range(code_width(length))
     }
@@ -70,13 +74,13 @@ def code_width(length: int) -> int:
     return max(1, (length - 1).bit_length())
 
 
-def checked(transformer: Transformer, chosen: Iterable[int]) -> tuple[int, ...]:
-    """Positions, ascending, each one that exists."""
-    places = tuple(sorted(set(chosen)))
-    for i in places:
-        if not 0 <= i < transformer.max_length:
-            raise ModelError(f"position {i} does not exist; positions go from 0 to {transformer.max_length - 1}.")
-    return places
+def pointed(transformer: Transformer, of: Callable[[int], int]) -> list[int]:
+    """of(0), of(1), …: for each position the one that it points at."""
+    if not callable(of):
+        raise refused("of", of, "a function from positions to positions")
+    numbers = [of(i) for i in range(transformer.max_length)]
+    places(transformer, numbers, "of(position)")
+    return numbers
 
 
 def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = True) -> list[int]:
@@ -85,9 +89,13 @@ def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = 
     return [int((i in chosen) == wanted) for i in range(transformer.max_length)]
 
 
-def _column(transformer: Transformer, name: str, column: list[int]) -> Transformer:
-    wide = widen(transformer, [name], positions={name: column})
-    return carved(transformer, wide, "flags.positions", [writes([name], f"1 at {column.count(1)} positions")], [ONE])
+def _flag(transformer: Transformer, chosen: Iterable[int], name: str, prefix: str, wanted: bool) -> Transformer:
+    at = places(transformer, chosen)
+    flag = new_name(name, "name") if name else prefix + "_".join(map(str, at))
+    require([ONE], transformer.format, "flags.positions")
+    column = flag_column(transformer, at, wanted)
+    wide = transformer.replace(**widened(transformer, (flag,), positions={flag: column}))
+    return carved(transformer, wide, "flags.positions", [writes([flag], f"1 at {column.count(1)} positions")], [ONE])
 
 
 def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tuple[Transformer, dict[str, str]]:
@@ -104,7 +112,7 @@ def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tu
         else:
             names[name] = fresh((*transformer.coordinates, *new), name)
             new[names[name]] = column
-    return (widen(transformer, new, positions=new) if new else transformer), names
+    return transformer.replace(**widened(transformer, tuple(new), positions=new)) if new else transformer, names
 
 
 def _is_intact(transformer: Transformer, name: str, column: Sequence[int]) -> bool:

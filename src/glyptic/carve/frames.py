@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from glyptic.carve.facts import Fact
 from glyptic.exact import Layer, Transformer
 from glyptic.exact.history import Action, Frame, Touch
-from glyptic.exact.report import table
+from glyptic.numbers import AnyFormat
+from glyptic.text import table
 
 
 def reads(coordinates: Iterable[str], positions: Sequence[int] | None = None) -> Touch:
@@ -37,9 +38,9 @@ def carved(
     facts: Sequence[Fact] = (),
     place: int | None = None,
 ) -> Transformer:
-    """The result of a construction, with its frame in the history."""
+    """The result of a construction, with its frame in the history, which `append` has moved if layers came between."""
     frame = frame_of(before, after.coordinates, after.layers, construction, touches, facts, place)
-    return after.replace(history=(*before.history, frame))
+    return after.replace(history=(*after.history, frame))
 
 
 def frame_of(
@@ -52,7 +53,7 @@ def frame_of(
     place: int | None = None,
 ) -> Frame:
     """The frame of a construction with these coordinates and layers; cost is counted, and what is not touched
-    preserved.
+    preserved. A fact that fails in the format, where the construction was forced, is told as what it is.
     """
     changed = [touch for touch in touches if touch.action in ("writes", "clobbers")]
     everywhere = {name for touch in changed if touch.positions == "all" for name in touch.coordinates}
@@ -60,13 +61,19 @@ def frame_of(
     return Frame(
         construction,
         len(before.layers) if place is None else place,
-        len(layers) - len(before.layers),
-        count_heads(layers) - count_heads(before.layers),
-        count_hidden(layers) - count_hidden(before.layers),
+        max(0, len(layers) - len(before.layers)),  # a loop of no rounds takes layers away, and costs nothing
+        max(0, count_heads(layers) - count_heads(before.layers)),
+        max(0, count_hidden(layers) - count_hidden(before.layers)),
         tuple(name for name in coordinates if name not in before.coordinates),
         (*touches, *_preserved(kept, changed)),
-        tuple(fact.statement for fact in facts),
+        tuple(stated(fact, before.format) for fact in facts),
     )
+
+
+def stated(fact: Fact, format: AnyFormat) -> str:
+    """What a construction rests on, and whether it does."""
+    broken = fact.broken(format)
+    return fact.statement if broken is None else f"{fact.statement}, which is false in {format} (forced): {broken.happens}"
 
 
 def _preserved(kept: list[str], changed: list[Touch]) -> list[Touch]:
@@ -102,8 +109,7 @@ def report(transformer: Transformer) -> str:
 
 
 def _block(number: int, frame: Frame) -> str:
-    first, last = frame.first_layer, frame.first_layer + frame.layers - 1
-    place = "no layer" if frame.layers <= 0 else f"layer {last}" if first == last else f"layers {first}–{last}"
+    place = _numbers(frame.places)
     counts = {"layer": frame.layers, "head": frame.heads, "hidden unit": frame.hidden}
     counts["coordinate"] = len(frame.new_coordinates)
     cost = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
@@ -116,8 +122,20 @@ def _block(number: int, frame: Frame) -> str:
     return "\n".join([*lines, *(f"   needs {fact}" for fact in frame.facts)])
 
 
+def _numbers(places: tuple[int, ...]) -> str:
+    """Layers by their numbers: "layer 2", "layers 1–3, 6"."""
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+    return f"layer{'' if len(places) == 1 else 's'} {shown}" if places else "no layer"
+
+
 def _names(names: tuple[str, ...], most: int = 6) -> str:
     return " ".join(names) if len(names) <= most else f"{' '.join(names[: most - 2])} … {names[-1]} ({len(names)})"
 
 
-__all__ = ["carved", "clobbers", "frame_of", "reads", "report", "writes"]
+__all__ = ["carved", "clobbers", "frame_of", "reads", "report", "stated", "writes"]

@@ -5,8 +5,10 @@ elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 
-from glyptic.carve.flags import checked, ensure, flag_column
+from glyptic.carve import names
+from glyptic.carve.flags import ensure, flag_column
 from glyptic.exact import Transformer
 
 At = int | Iterable[int] | None  # a position, several, or (None) all
@@ -17,7 +19,7 @@ def places_of(transformer: Transformer, at: At) -> Places:
     """The positions meant, ascending; None for all."""
     if at is None:
         return None
-    return checked(transformer, [at] if isinstance(at, int) else at)
+    return names.places(transformer, [at] if isinstance(at, Integral) else at, "at")
 
 
 def gate(transformer: Transformer, places: Places) -> tuple[Transformer, str]:
@@ -27,5 +29,5 @@ def gate(transformer: Transformer, places: Places) -> tuple[Transformer, str]:
     if places is None:
         return transformer, ""
     name = "not_" + "_".join(map(str, places))
-    wide, names = ensure(transformer, {name: flag_column(transformer, places, wanted=False)})
-    return wide, names[name]
+    wide, named = ensure(transformer, {name: flag_column(transformer, places, wanted=False)})
+    return wide, named[name]

@@ -7,15 +7,19 @@ W_1 and the columns of W_O, W_2 are the layer's own units: they have nothing to 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 
 import numpy as np
 
+from glyptic.arguments import checked, refused
 from glyptic.carve.coordinates import refuse_norms
 from glyptic.carve.frames import carved, clobbers
+from glyptic.carve.names import existing, members
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.numbers import Codes
 
 
+@checked
 def coordinates(transformer: Transformer, names: Iterable[str], layers: Iterable[int] | None = None) -> Transformer:
     """The chosen layers (None: all) without the named coordinates.
 
@@ -26,13 +30,22 @@ def coordinates(transformer: Transformer, names: Iterable[str], layers: Iterable
     (np.False_, np.False_)
     """
     refuse_norms(transformer)
-    chosen = tuple(names)
+    chosen = existing(transformer, names)
     where = np.array([transformer.coordinate(name) for name in chosen], np.intp)
-    which = set(range(len(transformer.layers)) if layers is None else layers)
+    which = set(range(len(transformer.layers)) if layers is None else _numbers(transformer, layers))
     changed = tuple(layer_without(layer, where) if l in which else layer for l, layer in enumerate(transformer.layers))
     others = [name for name in transformer.coordinates if name not in chosen]
     touches = [clobbers(others, "what the layers make of them without the rest")]
     return carved(transformer, transformer.replace(layers=changed), "ignore.coordinates", touches, place=0)
+
+
+def _numbers(transformer: Transformer, layers: Iterable[int]) -> list[int]:
+    wanted = f"numbers of layers, which go from 0 to {len(transformer.layers) - 1}"
+    listed = members(layers, "layers", wanted)
+    for number in listed:
+        if not isinstance(number, Integral) or isinstance(number, bool) or not 0 <= int(number) < len(transformer.layers):
+            raise refused("layers", number, wanted)
+    return [int(number) for number in listed]
 
 
 def layer_without(layer: Layer, where: np.ndarray) -> Layer:

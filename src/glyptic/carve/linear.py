@@ -12,21 +12,24 @@ scratch, the old values are cleared, and the new ones copied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
 
+from glyptic.arguments import checked, refused
+from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Number, Row, Unit, carry, clear, negated
 from glyptic.carve.coordinates import append, fresh, refuse_norms, widen
 from glyptic.carve.facts import EXP_VANISHES, ONE, SYMMETRIC, require
-from glyptic.carve.flags import checked, ensure, flag_column
+from glyptic.carve.flags import ensure, flag_column
 from glyptic.carve.frames import carved, reads, writes
-from glyptic.carve.lookup import sees
+from glyptic.carve.lookup import check_seen
 from glyptic.errors import ModelError
 from glyptic.exact import Layer, Transformer
 
 
+@checked
 def into(
     transformer: Transformer,
     matrix: Any,
@@ -48,7 +51,8 @@ def into(
     True
     """
     facts = _require(transformer, "linear.into", force)
-    rows = _rows(transformer, matrix, source, target, bias)
+    source, target = named.existing(transformer, source, "source"), named.targets(target)
+    rows = _rows(matrix, source, target, bias)
     for name in target:
         if name in source:
             raise ModelError(f"coordinate {name!r} is a source and a target; use in_place.")
@@ -60,6 +64,7 @@ def into(
     return carved(transformer, append(wide, ff, place=place), "linear.into", touches, facts, place)
 
 
+@checked
 def in_place(
     transformer: Transformer,
     matrix: Any,
@@ -71,8 +76,8 @@ def in_place(
 ) -> Transformer:
     """The named coordinates (None: all) become M·h + b at every position; M is square."""
     facts = _require(transformer, "linear.in_place", force)
-    chosen = transformer.coordinates if names is None else tuple(names)
-    rows = _rows(transformer, matrix, chosen, chosen, bias)
+    chosen = transformer.coordinates if names is None else named.existing(transformer, names)
+    rows = _rows(matrix, chosen, chosen, bias)
     scratch = _scratch(transformer, chosen)
     wide = widen(transformer, scratch)
     draft = Draft(wide.format, wide.coordinates)
@@ -82,6 +87,7 @@ def in_place(
     return carved(transformer, append(wide, first, second, place=place), "linear.in_place", touches, facts, place)
 
 
+@checked
 def between(
     transformer: Transformer,
     matrix: Any,
@@ -99,15 +105,14 @@ def between(
     alone and all others, whose scores are 0, to everything alike (never 0/0); M·h_i goes to scratch. Then main is
     cleared at j. Layer B: main += scratch at j, and scratch is cleared everywhere.
     """
-    checked(transformer, [i, j])
-    if not sees(transformer, j, i):
-        raise ModelError(f"position {j} does not see position {i} under the {transformer.options.mask} mask.")
+    named.places(transformer, [i, j])
+    check_seen(transformer, j, i)
     facts = _require(transformer, "linear.between", force)
     if transformer.options.attention in ("softmax", "max-subtracted"):
         facts.append(EXP_VANISHES)
         require([EXP_VANISHES], transformer.format, "linear.between", force)
-    chosen = transformer.coordinates if names is None else tuple(names)
-    rows = _rows(transformer, matrix, chosen, chosen, None)
+    chosen = transformer.coordinates if names is None else named.existing(transformer, names)
+    rows = _rows(matrix, chosen, chosen, None)
     columns = {f"is_{j}": flag_column(transformer, [j])}
     columns |= {f"not_{p}": flag_column(transformer, [p], wanted=False) for p in (i, j)}
     wide, flags = ensure(transformer, columns)
@@ -128,17 +133,21 @@ def _require(transformer: Transformer, construction: str, force: bool) -> list:
     return [ONE, SYMMETRIC]
 
 
-def _rows(
-    transformer: Transformer, matrix: Any, source: Sequence[str], target: Sequence[str], bias: Sequence[Number] | None
-) -> list[Row]:
+def _rows(matrix: Any, source: Sequence[str], target: Sequence[str], bias: Sequence[Number] | None) -> list[Row]:
     """The matrix as rows by name, in the order of the coordinates; its shape is checked."""
-    entries = np.asarray(matrix, dtype=object)
+    rows = len(matrix) if isinstance(matrix, Sized) else 0
+    if rows != len(target):
+        raise ModelError(f"the matrix has {rows} rows, and must have {len(target)}, of {len(source)} numbers each.")
+    try:
+        entries = np.asarray(matrix, dtype=object)
+    except ValueError:  # rows of arrays of different shapes
+        raise refused("the matrix", matrix, f"of shape {(len(target), len(source))}") from None
     if entries.shape != (len(target), len(source)):
         raise ModelError(f"the matrix has shape {entries.shape}; it must be {(len(target), len(source))}.")
+    if bias is not None and not (isinstance(bias, Sequence | np.ndarray) and not isinstance(bias, str)):
+        raise refused("the bias", bias, f"a list of {len(target)} numbers")
     if bias is not None and len(bias) != len(target):
         raise ModelError(f"the bias has {len(bias)} entries; it must have {len(target)}.")
-    for name in source:
-        transformer.coordinate(name)
     return [dict(zip(source, row.tolist(), strict=True)) for row in entries]
 
 

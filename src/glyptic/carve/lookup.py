@@ -11,15 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from glyptic.arguments import checked
+from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Row
 from glyptic.carve.coordinates import append, refuse_norms, widen
 from glyptic.carve.facts import EXP_VANISHES, ONE, Fact, require, scaled_exp_vanishes
-from glyptic.carve.flags import checked, code_width, ensure
+from glyptic.carve.flags import code_width, ensure, pointed
 from glyptic.carve.frames import carved, reads, writes
 from glyptic.errors import ModelError
 from glyptic.exact import Head, Transformer
 
 
+@checked
 def position(
     transformer: Transformer,
     of: Callable[[int], int],
@@ -38,18 +41,18 @@ def position(
     >>> all(h[i]["before"] == h[i // 2]["x0"] for i in range(5))
     True
     """
-    pointed = [of(i) for i in range(transformer.max_length)]
-    checked(transformer, pointed)
-    for i, p in enumerate(pointed):
-        if not sees(transformer, i, p):
-            raise ModelError(f"position {i} cannot look up position {p}: the {transformer.options.mask} mask hides it.")
-    itself = all(p == i for i, p in enumerate(pointed))
-    columns = {} if itself else {f"to.{bit}": [_bit(p, bit) for p in pointed] for bit in _bits(transformer)}
-    wide, names = ensure(transformer, columns)
+    pointers = pointed(transformer, of)
+    for i, p in enumerate(pointers):
+        check_seen(transformer, i, p)
+    itself = all(p == i for i, p in enumerate(pointers))
+    columns = {} if itself else {f"to.{bit}": [_bit(p, bit) for p in pointers] for bit in _bits(transformer)}
+    made = _with_targets(transformer, target)  # first, so that no flag gets the name of a target
+    wide, names = ensure(made, columns)
     pointer = [names[name] for name in columns] if columns else None
     return _fetch(transformer, wide, pointer, source, target, "lookup.position", place, force)
 
 
+@checked
 def fetch(
     transformer: Transformer,
     pointer: Sequence[str],
@@ -62,13 +65,15 @@ def fetch(
     """target += source of the position that the pointer's coordinates (±1, lowest bit first) name where the head
     stands.
 
-    A pointer to a hidden position, or one that is not ±1, finds no match: a softmax is 0/0 there, and says so when
-    it runs.
+    The pointer must be ±1 and name a position that is seen. Where it names a hidden one nothing matches: softmax is 0/0
+    there, and says so when it runs; under the other kinds of attention, which always have a largest score, and at the
+    first position of a strict mask, the result means nothing.
     """
+    pointer = named.existing(transformer, pointer, "pointer")
     if len(pointer) != len(_bits(transformer)):
         bits, length = len(_bits(transformer)), transformer.max_length
         raise ModelError(f"a pointer to {length} positions has {bits} bits, not {len(pointer)}.")
-    return _fetch(transformer, transformer, list(pointer), source, target, "lookup.fetch", place, force)
+    return _fetch(transformer, _with_targets(transformer, target), list(pointer), source, target, "lookup.fetch", place, force)
 
 
 def _fetch(
@@ -84,16 +89,20 @@ def _fetch(
     refuse_norms(before)
     facts = matching_facts(before)
     require(facts, before.format, construction, force)
+    source = named.existing(before, source, "source")
     if len(source) != len(target):
         raise ModelError(f"{len(source)} sources and {len(target)} targets; they must be as many.")
     wide, code, one = with_codes(wide)
-    wide = widen(wide, [name for name in target if name not in wide.coordinates])
     values: list[Row] = [{name: 1} for name in source]
     outputs: list[Row] = [{name: 1} for name in target]
     head = matching_head(Draft(wide.format, wide.coordinates), pointer or code, code, one, values, outputs)
     fetched = [writes([t], f"+ {s} there") for s, t in zip(source, target, strict=True)]
     touches = [reads((*source, *(pointer or ()))), *fetched]
     return carved(before, append(wide, head, place=place), construction, touches, facts, place)
+
+
+def _with_targets(transformer: Transformer, target: Sequence[str]) -> Transformer:
+    return widen(transformer, [name for name in named.targets(target) if name not in transformer.coordinates])
 
 
 def with_codes(transformer: Transformer) -> tuple[Transformer, list[str], str]:
@@ -122,9 +131,16 @@ def matching_facts(transformer: Transformer) -> list[Fact]:
     return [ONE, scaled_exp_vanishes(key_width) if transformer.options.scale else EXP_VANISHES]
 
 
-def sees(transformer: Transformer, i: int, j: int) -> bool:
-    """Whether the mask lets position i see position j."""
-    return {"causal": j <= i, "strict": j < i, "full": True}[transformer.options.mask]
+def check_seen(transformer: Transformer, i: int, j: int) -> None:
+    """Refuse where position i does not see position j, or cannot tell that an input has ended before it."""
+    mask, attention = transformer.options.mask, transformer.options.attention
+    if not {"causal": j <= i, "strict": j < i, "full": True}[mask]:
+        raise ModelError(f"position {i} cannot look up position {j}: the {mask} mask hides it.")
+    if j > i and attention != "softmax":
+        raise ModelError(
+            f"position {i} looks up position {j}, which shorter inputs do not have; {attention} attention would then take "
+            "another without a word, where softmax is 0/0 and says so: choose softmax, or look back."
+        )
 
 
 def _bits(transformer: Transformer) -> range:

@@ -13,7 +13,11 @@ more, see `amplify`).
 With D, u and z of `deciding`, of which u or z is 0, the last feed-forward leaves
     ∞:   h_2 = D + Σ B·u + relu(−D),     which is B (saturated) or 0;   b_2 adds the 1
     ±∞:  h_2 = D + Σ B·u − Σ B·z,        which is B or −B (saturated);  h_1 = Σ B·z − Σ B·u
-Where T ties (D = 0) the answer is NO.
+So the answer is YES where T_SI > T_NO and NO elsewhere: that of T wherever T is decisive. Where T's rounded softmax ties
+or is 0/0 though the logits differ, as (0, 1/4) in F(2), the larger logit decides; equal logits are NO.
+
+Which answer is NO and which YES goes by their names (see `deciding.no_and_yes`): the form is (NO, YES), in whatever order
+T lists them.
 """
 
 from __future__ import annotations
@@ -23,15 +27,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glyptic.carve.building import Draft, Row, Unit, clear, rows
+from glyptic.arguments import checked
+from glyptic.carve.beside import weights_of
+from glyptic.carve.building import Draft, Row, Unit, clear, refuse_huge, rows
 from glyptic.carve.coordinates import as_layer, refuse_norms, widened
 from glyptic.carve.deciding import (
     decider_facts,
+    difference,
     early_units,
     is_no,
     is_yes,
     logits_head,
     logits_layer,
+    no_and_yes,
+    no_first,
     plan_of,
     result_names,
 )
@@ -43,6 +52,7 @@ from glyptic.exact import Layer, Transformer
 from glyptic.exact.history import Touch
 
 
+@checked
 def zero_one(transformer: Transformer, *, one_layer: bool = False, force: bool = False) -> Transformer:
     """The last residual becomes (T_NO, T_SI, 0, …): one value for each answer, then zeros. Any number of answers.
 
@@ -53,28 +63,34 @@ def zero_one(transformer: Transformer, *, one_layer: bool = False, force: bool =
     >>> [*run.residual["layer.0.after_feed_forward"][-1].values()] == [*T.run("0110").logits] + [0] * T.width
     True
     """
-    answers = result_names(transformer)
+    answers = result_names(no_first(transformer.answers), transformer.coordinates)
     touches = [writes([name], f"logit of {answer}") for answer, name in answers.items()]
-    mixes = np.eye(len(answers), dtype=int)
-    names, facts = tuple(answers.values()), [ONE, SYMMETRIC]
-    goal = Goal("normalize.zero_one", names, answers, mixes, [], {}, touches, facts)
+    mixes = np.array([[int(answer == of) for of in transformer.answers] for answer in answers])
+    goal = Goal("normalize.zero_one", answers, mixes, [], {}, touches, [ONE, SYMMETRIC])
     return reach(transformer, goal, one_layer, force)
 
 
-def infinity(transformer: Transformer, *, one_layer: bool = False, force: bool = False) -> Transformer:
+@checked
+def infinity(
+    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
+) -> Transformer:
     """The last residual becomes (1, 0, 0, …) where the answer is NO and (1, B, 0, …) where it is YES."""
+    both = no_and_yes(transformer, yes)
     facts = decider_facts(transformer, ("1", "0"), ("1", "B"))
-    answers = result_names(transformer)
-    no, yes = names = tuple(answers.values())
-    steps = plan_of(transformer)
-    last = [*is_yes(yes, {yes: "B"}, steps.copies), Unit({yes: -1}, {yes: 1})]
-    touches = [writes([no], "1"), writes([yes], "B if YES else 0")]
-    following = [*early_units([yes], steps), last]
-    goal = Goal("normalize.infinity", names, answers, DIFFERENCE, following, {no: 1}, touches, facts)
+    answers = result_names(both, transformer.coordinates)
+    first, second = answers.values()
+    steps, mixes = plan_of(transformer), np.stack([[0, 0], difference(transformer, *both)])
+    last = [*is_yes(second, {second: "B"}, steps.copies), Unit({second: -1}, {second: 1})]
+    touches = [writes([first], "1"), writes([second], "B if YES else 0")]
+    following = [*early_units([second], steps), last]
+    goal = Goal("normalize.infinity", answers, mixes, following, {first: 1}, touches, facts)
     return reach(transformer, goal, one_layer, force)
 
 
-def plus_minus(transformer: Transformer, *, one_layer: bool = False, force: bool = False) -> Transformer:
+@checked
+def plus_minus(
+    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
+) -> Transformer:
     """The last residual becomes (B, −B, 0, …) where the answer is NO and (−B, B, 0, …) where it is YES.
 
     >>> from glyptic.exact import Sizes, random_transformer
@@ -84,18 +100,17 @@ def plus_minus(transformer: Transformer, *, one_layer: bool = False, force: bool
     >>> N.answer("0110") == T.answer("0110"), [str(x) for x in N.run("0110").logits]
     (True, ['-255/16', '255/16'])
     """
+    both = no_and_yes(transformer, yes)
     facts = decider_facts(transformer, ("B", "-B"), ("-B", "B"))
-    answers = result_names(transformer)
-    no, yes = names = tuple(answers.values())
-    steps = plan_of(transformer)
-    last = is_yes(yes, {yes: "B", no: "-B"}, steps.copies) + is_no(yes, {yes: "-B", no: "B"}, steps.copies, steps)
-    touches = [writes([no], "−B if YES else B"), writes([yes], "B if YES else −B")]
-    following = [*early_units([yes], steps), last]
-    goal = Goal("normalize.plus_minus", names, answers, DIFFERENCE, following, {}, touches, facts)
+    answers = result_names(both, transformer.coordinates)
+    first, second = answers.values()
+    steps, mixes = plan_of(transformer), np.stack([[0, 0], difference(transformer, *both)])
+    last = is_yes(second, {second: "B", first: "-B"}, steps.copies)
+    last += is_no(second, {second: "-B", first: "B"}, steps.copies, steps)
+    touches = [writes([first], "−B if YES else B"), writes([second], "B if YES else −B")]
+    following = [*early_units([second], steps), last]
+    goal = Goal("normalize.plus_minus", answers, mixes, following, {}, touches, facts)
     return reach(transformer, goal, one_layer, force)
-
-
-DIFFERENCE = np.array([[0, 0], [-1, 1]])  # of two answers: the second new coordinate becomes T_SI − T_NO
 
 
 @dataclass(frozen=True)
@@ -103,27 +118,37 @@ class Goal:
     """A normal form: the mixes of logits that the new coordinates get first, and the feed-forwards that follow."""
 
     construction: str
-    names: tuple[str, ...]
-    answers: Mapping[str, str]  # each answer's coordinate, one of the names
-    mixes: np.ndarray  # (names, old answers), of −1, 0, 1
+    answers: Mapping[str, str]  # each answer's new coordinate, in the order of the form
+    mixes: np.ndarray  # (new coordinates, old answers in their order), of −1, 0, 1
     following: Sequence[list[Unit]]
     bias: Row  # b_2 of the last
     touches: Sequence[Touch]
     facts: Sequence[Fact]
+    scratch: tuple[str, ...] = ()  # new coordinates after those of the answers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All new coordinates."""
+        return (*self.answers.values(), *self.scratch)
 
 
 def reach(transformer: Transformer, goal: Goal, one_layer: bool = False, force: bool = False) -> Transformer:
-    """The transformer in the normal form; all coordinates but the new ones are 0 at the end."""
+    """The transformer in the normal form; all coordinates but the new ones are 0 at the end. Answers stay listed as they
+    were, if they are the same.
+    """
     refuse_norms(transformer)
     facts = [*goal.facts, *(matching_facts(transformer)[1:] if one_layer else ())]
     require(facts, transformer.format, goal.construction, force)
+    cleared = len(goal.names) + transformer.width
+    refuse_huge(goal.construction, weights_of([transformer]) + 4 * cleared**2)
     wide, layers = _by_head(transformer, goal) if one_layer else (transformer, _by_units(transformer, goal))
     parts = widened(wide, goal.names, first=True)
     parts["layers"] += tuple(layers)
-    parts["output"] = rows(wide.format, parts["coordinates"], [{name: 1} for name in goal.answers.values()])
+    answers = transformer.answers if set(transformer.answers) == set(goal.answers) else tuple(goal.answers)
+    parts["output"] = rows(wide.format, parts["coordinates"], [{goal.answers[answer]: 1} for answer in answers])
     touches = [reads(wide.coordinates), *goal.touches, writes(wide.coordinates, "0")]
     frame = frame_of(transformer, parts["coordinates"], parts["layers"], goal.construction, touches, facts)
-    return wide.replace(**parts, answers=tuple(goal.answers), history=(*transformer.history, frame))
+    return wide.replace(**parts, answers=answers, history=(*transformer.history, frame))
 
 
 def _by_units(transformer: Transformer, goal: Goal) -> list[Layer]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from glyptic.arguments import checked
+from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Number, Unit, clear
 from glyptic.carve.coordinates import append, refuse_norms
 from glyptic.carve.facts import ONE, SATURATES, SYMMETRIC, require
@@ -18,6 +20,7 @@ from glyptic.carve.gates import At, gate, places_of
 from glyptic.exact import Transformer
 
 
+@checked
 def at(
     transformer: Transformer,
     positions: At,
@@ -38,7 +41,7 @@ def at(
     refuse_norms(transformer)
     require([ONE, SYMMETRIC], transformer.format, "zero.at", force)
     places = places_of(transformer, positions)
-    chosen = transformer.coordinates if names is None else tuple(names)
+    chosen = transformer.coordinates if names is None else named.existing(transformer, names)
     wide, off = gate(transformer, places)
     ff = Draft(wide.format, wide.coordinates).feed_forward(clear(chosen, off))
     touches = [reads(off and [off]), reads(chosen, places), writes(chosen, "0", places)]
@@ -46,6 +49,7 @@ def at(
     return carved(transformer, after, "zero.at" if off else "zero.everywhere", touches, [ONE, SYMMETRIC], place)
 
 
+@checked
 def everywhere(
     transformer: Transformer, names: Iterable[str] | None = None, *, place: int | None = None, force: bool = False
 ) -> Transformer:
@@ -53,6 +57,7 @@ def everywhere(
     return at(transformer, None, names, place=place, force=force)
 
 
+@checked
 def by_saturation(
     transformer: Transformer,
     positions: At,
@@ -65,7 +70,7 @@ def by_saturation(
     refuse_norms(transformer)
     require([ONE, SATURATES], transformer.format, "zero.by_saturation", force)
     places = places_of(transformer, positions)
-    chosen = transformer.coordinates if names is None else tuple(names)
+    chosen = transformer.coordinates if names is None else named.existing(transformer, names)
     flags: dict[str, str] = {}
     wide = transformer
     if places is not None:

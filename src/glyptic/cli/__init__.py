@@ -6,13 +6,20 @@ are imported lazily, so `glyptic run` never waits for torch.
 
 from __future__ import annotations
 
+import errno
 import importlib
+import inspect
 import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
+from typing import Any
 
 from glyptic.errors import GlypticError
+from glyptic.extras import brought_by
+from glyptic.text import printable
 
 # words on the command line -> (module:dataclass, one line for the list)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -49,7 +56,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
 }
 
+# carve.examples.EXAMPLES, named here so that the list of commands need not load them
+DECIDERS = ("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random")
+
 CLOSED = 141  # of what a closed pipe stopped before it was done, as shells say it (128 + SIGPIPE)
+UNWRITTEN = 74  # of a command whose output cannot be written, to a full disk say (EX_IOERR of sysexits.h)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 UNFORESEEN = 70  # the exit status of what was not foreseen (EX_SOFTWARE of sysexits.h)
 
 
@@ -57,32 +69,57 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; bad input is one sentence on standard error and status 2, what was not foreseen another and 70."""
     _suit_terminal()
     words = list(sys.argv[1:] if argv is None else argv)
+    name = _command_of(words)
+    said, status = f"glyptic {name}" if name else "glyptic", None
+    try:
+        status = _answer(words, name)
+        _flush()
+        return status
+    except GlypticError as error:
+        return _say(f"{said}: {type(error).__name__}: {printable(str(error))}", 2)
+    except KeyboardInterrupt:
+        return _say(f"\n{said}: interrupted", 130)
+    except BrokenPipeError:  # `glyptic … | head`: the reader has seen enough
+        _give_up_output()
+        return CLOSED if status is None else status  # 0 would be an answer: "proved"
+    except Exception as error:  # never 1, which is an answer: "not proved"
+        if isinstance(error, OSError) and error.filename is None and error.errno in _FULL:  # a file would have told its name
+            _give_up_output()
+            return _say(f"{said}: the output cannot be written: {error.strerror or error}.", UNWRITTEN)
+        if os.environ.get("GLYPTIC_DEBUG"):
+            raise
+        what = printable(" ".join(f"{type(error).__name__}: {error}".split()))
+        return _say(f"{said}: an error that Glyptic did not foresee, {what}; GLYPTIC_DEBUG=1 shows where.", UNFORESEEN)
+
+
+def _answer(words: list[str], name: str | None) -> int:
     if words in (["--version"], ["version"]):
         print(f"glyptic {importlib.import_module('glyptic').__version__}")
         return 0
-    name = _command_of(words)
     if name is None:
         return _explain(words)
-    status = CLOSED
     try:
-        status = _run(name, words[len(name.split()) :])
+        return _run(name, words[len(name.split()) :])
+    except SystemExit:  # help was printed, perhaps to a reader who has seen enough
+        _flush()
+        raise
+
+
+def _say(sentence: str, status: int) -> int:
+    """A sentence on standard error, if that can be written, and the status that goes with it."""
+    with suppress(OSError):
+        print(sentence, file=sys.stderr, flush=True)
+    return status
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
         sys.stdout.flush()
-        return status
-    except GlypticError as error:
-        print(f"glyptic {name}: {type(error).__name__}: {_in_one_line(str(error))}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"\nglyptic {name}: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # `glyptic … | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return status  # 0 would be an answer: "proved"
-    except Exception as error:  # never 1, which is an answer: "not proved"
-        if os.environ.get("GLYPTIC_DEBUG"):
-            raise
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        print(f"glyptic {name}: an error that Glyptic did not foresee, {what}; GLYPTIC_DEBUG=1 shows where.", file=sys.stderr)
-        return UNFORESEEN
+
+
+def _give_up_output() -> None:
+    """What is still to be written goes nowhere, so that Python does not try it again as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _suit_terminal() -> None:
@@ -95,15 +132,6 @@ def _suit_terminal() -> None:
         os.environ["COLUMNS"] = "20"  # with fewer, help is laid out for ever
 
 
-def _in_one_line(text: str) -> str:
-    """A sentence may name what a file or a user named, control characters and all: these are shown as numbers.
-
-    >>> _in_one_line("no model '\\x1b[2J'" + chr(10))
-    "no model '\\\\x1b[2J'\\\\n"
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def _command_of(words: Sequence[str]) -> str | None:
     """The longest registered command that the words begin with."""
     for count in (2, 1):
@@ -114,12 +142,23 @@ def _command_of(words: Sequence[str]) -> str | None:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    import tyro
+    from glyptic.cli.reading import read
 
     module, _, attribute = COMMANDS[name][0].partition(":")
-    command_class = getattr(importlib.import_module(module), attribute)
-    command = tyro.cli(command_class, args=arguments, prog=f"glyptic {name}", description=command_class.__doc__)
-    return command.main() or 0
+    with brought_by(f"glyptic {name}"):
+        command = getattr(importlib.import_module(module), attribute)
+        return read(command, arguments, f"glyptic {name}", _description(command, arguments)).main() or 0
+
+
+def _description(command: Any, arguments: Sequence[str]) -> str:
+    """What help says of a command; where it takes a decider, with those that are built in."""
+    said = inspect.cleandoc(command.__doc__)
+    takes_decider = {"model", "expression", "construction"} & {field.name for field in fields(command)}
+    if not takes_decider or not {"-h", "--help"} & set(arguments):
+        return said
+    from glyptic.cli.models import built_in
+
+    return f"{said}\n\n{built_in()}"
 
 
 def _explain(words: Sequence[str]) -> int:
@@ -136,4 +175,6 @@ def _explain(words: Sequence[str]) -> int:
     print("usage: glyptic COMMAND …        glyptic COMMAND --help explains one\n")
     for name, line in (under or {name: line for name, (_, line) in COMMANDS.items()}).items():
         print(f"  {name:<18} {line}")
+    if not under:
+        print(f"\nbuilt-in deciders, wherever a MODEL is asked for: {', '.join(DECIDERS)}")
     return 0

@@ -7,28 +7,38 @@ one    = "~" one | "(" either ")" | name | 'quoted name'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from operator import and_, invert, or_, xor
 from pathlib import Path
 from typing import Any
 
-import tyro
-
+from glyptic.arguments import FolderToFill, shown
+from glyptic.cli.models import Expression, FormatName
 from glyptic.errors import InputError
 
 Leaf = Callable[[str], Any]
+Join = Callable[..., Any]  # of all the operands of a chain at once: a & b & c is one conjunction of three
 _TOKEN = re.compile(r"""\s*(?:([&|^~()])|'([^']+)'|"([^"]+)"|([^\s&|^~()'"]+))""")
 _DEEPEST = 100  # of parentheses and negations: an expression beyond that is a mistake, not a decider
+_MOST = 100  # deciders: side by side they are as wide as all of them together
+_BY_TWOS: Mapping[str, Join] = {
+    sign: lambda *operands, by=by: reduce(by, operands) for sign, by in {"|": or_, "^": xor, "&": and_}.items()
+}
 
 
-def parse(text: str, leaf: Leaf) -> Any:
+def parse(text: str, leaf: Leaf, joins: Mapping[str, Join] = _BY_TWOS) -> Any:
     """Read an expression; names become values by `leaf`, which then meet by the operators &, ^, | and ~.
 
     >>> parse("a & ~(b | c)", {"a": 0b1100, "b": 0b1010, "c": 0b0001}.__getitem__)
     4
     """
-    reader = _Reader(text, _tokens(text), leaf)
+    tokens = _tokens(text)
+    names = sum(token.is_name for token in tokens)
+    if names > _MOST:
+        raise InputError(f"the expression {shown(text)} joins {names:,} deciders; {_MOST} are the most.")
+    reader = _Reader(text, tokens, leaf, joins)
     value = reader.chain(0, 0)
     if not reader.at_end:
         raise reader.error("an operator &, | or ^ is missing")
@@ -48,7 +58,7 @@ def _tokens(text: str) -> list[_Token]:
         match = _TOKEN.match(text, place)
         if match is None:
             column = place + len(text[place:]) - len(text[place:].lstrip()) + 1
-            raise InputError(f"the expression {text!r} has a quotation mark at column {column} that is never closed.")
+            raise InputError(f"the expression {shown(text)} has a quotation mark at column {column} that is never closed.")
         group = match.lastindex or 1
         found.append(_Token(match[group], match.start(group) + 1, group != 1))
         place = match.end()
@@ -58,10 +68,10 @@ def _tokens(text: str) -> list[_Token]:
 class _Reader:
     """Recursive descent over the tokens of one expression."""
 
-    chains: tuple[tuple[str, Callable[[Any, Any], Any]], ...] = (("|", or_), ("^", xor), ("&", and_))
+    chains = ("|", "^", "&")  # what comes later binds closer
 
-    def __init__(self, text: str, tokens: list[_Token], leaf: Leaf) -> None:
-        self.text, self.tokens, self.leaf, self.place = text, tokens, leaf, 0
+    def __init__(self, text: str, tokens: list[_Token], leaf: Leaf, joins: Mapping[str, Join]) -> None:
+        self.text, self.tokens, self.leaf, self.joins, self.place = text, tokens, leaf, joins, 0
 
     @property
     def at_end(self) -> bool:
@@ -69,7 +79,7 @@ class _Reader:
 
     def error(self, what: str) -> InputError:
         where = "at its end" if self.at_end else f"before column {self.tokens[self.place].column}"
-        return InputError(f"the expression {self.text!r}: {what} {where}.")
+        return InputError(f"the expression {shown(self.text)}: {what} {where}.")
 
     def take(self, symbol: str) -> bool:
         there = not self.at_end and not self.tokens[self.place].is_name and self.tokens[self.place].text == symbol
@@ -77,14 +87,14 @@ class _Reader:
         return there
 
     def chain(self, level: int, depth: int) -> Any:
-        """Operands of one operator, joined from the left; the next level binds closer."""
+        """Operands of one operator, joined all at once; the next level binds closer."""
         if level == len(self.chains):
             return self.one(depth)
-        symbol, join = self.chains[level]
-        value = self.chain(level + 1, depth)
+        symbol = self.chains[level]
+        operands = [self.chain(level + 1, depth)]
         while self.take(symbol):
-            value = join(value, self.chain(level + 1, depth))
-        return value
+            operands.append(self.chain(level + 1, depth))
+        return operands[0] if len(operands) == 1 else self.joins[symbol](*operands)
 
     def one(self, depth: int) -> Any:
         if depth > _DEEPEST:
@@ -108,19 +118,28 @@ class Combine:
 
     Operands are built-in deciders or folders, in quotes if their names hold such signs. Prints the frame and writes
     the result to a folder.
+
+    Example: glyptic combine "parity:8 & ~(contains:11,8 | majority:8)" --out both
     """
 
-    expression: tyro.conf.Positional[str]
+    expression: Expression
     """such as "parity:8 & ~contains:11,8" """
-    out: Path = Path("combined")
-    """the folder to write"""
-    format: str | None = None
+    out: FolderToFill = Path("combined")
+    """the folder to write: a new one, or one that holds an exact transformer and nothing else"""
+    overwrite: bool = False
+    """replace the config.json and model.safetensors of anyone, and keep other files"""
+    format: FormatName = None
     """the number format, such as fixed:8 or float:4,3"""
 
     def main(self) -> None:
+        from glyptic.carve import closure
         from glyptic.cli.models import open_model
+        from glyptic.exact.files import check_place
 
+        check_place(self.out, overwrite=self.overwrite)
         parse(self.expression, lambda name: 0)  # a slip of the pen is told before any file is opened
-        made = parse(self.expression, lambda name: open_model(name, self.format)).replace(name=self.expression)
-        made.save(self.out)
+        joins = {"|": closure.disjunction, "^": closure.exclusive, "&": closure.conjunction}
+        made = parse(self.expression, lambda name: open_model(name, self.format), joins)
+        made = made.replace(name=" ".join(self.expression.split()))
+        made.save(self.out, overwrite=self.overwrite)
         print(f"{made.frame()}\n\nwritten to {self.out}")

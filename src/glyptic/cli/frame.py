@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import tyro
+from glyptic.cli.models import FormatName, Model
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Print the frame of a transformer: a block for each construction in its history, then the totals."""
+    """Print the frame of a transformer: a block for each construction in its history, then the totals.
 
-    model: tyro.conf.Positional[str]
+    Example: glyptic frame parity:8
+    """
+
+    model: Model
     """a folder, or a built-in decider such as parity:8"""
-    format: str | None = None
+    format: FormatName = None
     """the number format, such as fixed:8 or float:4,3"""
 
     def main(self) -> None:

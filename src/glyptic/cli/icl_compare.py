@@ -1,12 +1,17 @@
-"""`glyptic icl compare`: error against the number of in-context examples, everybody on the same prompts."""
+"""`glyptic icl compare`: risk against the number of in-context examples, everybody on the same prompts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from glyptic.arguments import Count, Stem, affordable
+from glyptic.cli import icl_flags as flags
+from glyptic.cli.idle import refuse_idle
 
 ALL = ("ols", "ridge", "lasso", "knn", "average", "cart", "boosting", "net")
+SLOW = ("lasso", "boosting", "net")
 
 
 @dataclass(frozen=True)
@@ -17,31 +22,30 @@ class Compare:
     """the law of the functions"""
     shift: str = "none"
     """how test prompts differ: none, random-quadrant, opposite-quadrant, subspace, skew, orthogonal-query,
-    overlapping-query, scale-x:C, scale-y:C, noise:S"""
-    d: int = 5
-    """dimension of the inputs"""
-    examples: int = 20
-    """longest context"""
-    every: int = 2
+    overlapping-query, scale-x:C, scale-y:C, noise:V (more noise, of variance V)"""
+    d: flags.TheDimension = 5
+    N: flags.TrainingLength = 20
+    every: Annotated[int, Count(1, 10**9)] = 2
     """a point of the curve at each so many examples"""
     baselines: tuple[str, ...] = ALL
     """which: ols ridge lasso knn average cart boosting net"""
-    prompts: int = 500
-    """test prompts; the slow baselines get --slow-prompts of them"""
-    slow_prompts: int = 60
-    """test prompts of lasso, boosting and net"""
-    steps: int = 0
-    """training steps of the decoder; 0 leaves it out"""
-    seed: int = 0
-    """of the prompts and of the training"""
-    out: Path = Path("icl-compare")
+    prompts: flags.Prompts = 1000
+    slow_prompts: Annotated[int, Count(1, 10**8)] = 200
+    """prompts for lasso, boosting and net, the first of the others'"""
+    steps: flags.StepsOrNone = 0
+    seed: flags.TheSeed = 0
+    out: Stem = Path("icl-compare")
     """where the figure (.svg, .png), its data (.csv) and the decoder (.safetensors) go"""
 
     def main(self) -> None:
+        flags.check(self)
         from glyptic.icl import figures
         from glyptic.icl.experiments.comparison import Comparison, compare
         from glyptic.icl.experiments.curves import draw_comparison, legend_beside, table_rows
 
+        if not set(SLOW) & set(self.baselines):
+            refuse_idle(self, ("slow_prompts",), "without a slow baseline: lasso, boosting or net")
+        affordable("the test prompts", self.prompts, self.N + 1, self.d + 1)
         settings = {name: value for name, value in self.__dict__.items() if name != "out"}
         comparison = Comparison(**settings)
         curves = compare(comparison, self.out.with_name(self.out.name + ".safetensors") if self.steps else None)

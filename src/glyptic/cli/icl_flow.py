@@ -7,6 +7,9 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+from glyptic.arguments import Stem
+from glyptic.cli import icl_flags as flags
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -18,22 +21,18 @@ class Flow:
     Example: glyptic icl flow --d 20 --spectrum kappa:100
     """
 
-    d: int = 5
-    """dimension of the inputs"""
-    train_length: int = 20
-    """N: labelled examples in a training prompt"""
-    spectrum: str = "inverse"
-    """eigenvalues of Λ: isotropic, inverse (1/i), kappa:100 (geometric from 1 to 1/100), or d numbers such as 1,0.5"""
-    noise: float = 0.0
-    """variance of the label noise"""
-    scale: float | None = None
-    """σ: size of the start; by default half of the theorem's threshold, above which it warns and goes on"""
+    d: flags.TheDimension = 5
+    N: flags.TrainingLength = 20
+    spectrum: flags.Spectrum = "inverse"
+    noise_variance: flags.NoiseVariance = 0.0
+    sigma: flags.Start = None
     full: bool = True
     """also solve for all (d+1)² weights and compare (skipped above d = 12)"""
-    out: Path = Path("icl-flow")
+    out: Stem = Path("icl-flow")
     """where the figure (.svg, .png) and its data (.csv) go"""
 
     def main(self) -> None:
+        flags.check(self)
         from glyptic.icl import figures
         from glyptic.icl.theory import pictures, studies
         from glyptic.icl.theory.problem import Problem, spectrum
@@ -41,16 +40,16 @@ class Flow:
         from glyptic.icl.theory.theorem import initial_blocks, pl_constant, threshold
 
         eigenvalues = spectrum(self.spectrum, self.d)
-        problem = Problem(eigenvalues, self.train_length, noise_variance=self.noise)
-        scale = threshold(problem) / 2 if self.scale is None else self.scale
+        problem = Problem(eigenvalues, self.N, noise_variance=self.noise_variance)
+        sigma = threshold(problem) / 2 if self.sigma is None else self.sigma
         with warnings.catch_warnings(record=True) as caught:
-            start = initial_blocks(problem, scale)
+            start = initial_blocks(problem, sigma)
         for warning in caught:
             print(f"glyptic icl flow: {warning.message}", file=sys.stderr)
         path = reduced_flow(problem, start)
-        columns = studies.flow_columns(path, scale)
-        print(figures.table(studies.flow_rows(path, columns, scale), digits=6))
+        columns = studies.flow_columns(path, sigma)
+        print(figures.table(studies.flow_rows(path, columns, sigma), digits=6))
         check = studies.flow_check(path, start) if self.full and self.d <= 12 else None
-        figure = pictures.draw_flow(columns, eigenvalues, pl_constant(problem, scale), check)
+        figure = pictures.draw_flow(columns, eigenvalues, pl_constant(problem, sigma), check)
         for written in figures.save(figure, columns, self.out):
             print(written)

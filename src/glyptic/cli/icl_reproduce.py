@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from glyptic.arguments import FolderToFill
+from glyptic.cli import icl_flags as flags
+from glyptic.cli.idle import refuse_idle_workers
+
 
 @dataclass(frozen=True)
 class Reproduce:
@@ -21,16 +25,16 @@ class Reproduce:
         "diversity",
     )
     """which figures"""
-    out: Path = Path("icl-reproduce")
+    out: FolderToFill = Path("icl-reproduce")
     """folder of the cells, the figures (.svg, .png) and their data (.csv)"""
-    backend: Literal["loky", "ray", "dask", "sequential"] = "loky"
-    """loky: processes of this machine; ray and dask: a cluster"""
-    workers: int = 2
-    """how many cells at a time"""
+    backend: flags.Backend = "loky"
+    workers: flags.Cells = 2
 
     def main(self) -> None:
+        flags.check(self)
         from glyptic.icl import figures
         from glyptic.icl.experiments.reproduce import reproduce
 
+        refuse_idle_workers(self)
         for headline in reproduce(self.out, self.only, self.backend, self.workers):
             print(headline.title, figures.table(headline.rows), *headline.paths, "", sep="\n")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from glyptic.arguments import Stem
+from glyptic.cli import icl_flags as flags
+
 
 @dataclass(frozen=True)
 class ShiftCommand:
@@ -12,41 +15,35 @@ class ShiftCommand:
 
     One formula answers for all. Tasks and queries may change freely; the covariance of the inputs may not, and training
     on random covariances does not cure it. Risks are relative to always answering 0; each is also sampled.
-    Example: glyptic icl shift --d 10 --train-length 200 --test-length 200
+    Example: glyptic icl shift --d 10 --N 200 --M 200
     """
 
-    d: int = 5
-    """dimension of the inputs"""
-    train_length: int = 40
-    """N: labelled examples in a training prompt"""
-    test_length: int = 40
-    """M: labelled examples in a test prompt"""
-    spectrum: str = "inverse"
-    """eigenvalues of Λ: isotropic, inverse (1/i), kappa:100 (geometric from 1 to 1/100), or d numbers such as 1,0.5"""
-    noise: float = 0.0
-    """variance of the label noise in training"""
-    prompts: int = 50_000
-    """sampled prompts a shift; 0 for the formula alone"""
-    seed: int = 0
-    """of the shifts' directions and of the sampled prompts"""
-    out: Path = Path("icl-shift")
+    d: flags.TheDimension = 5
+    N: flags.TrainingLength = 40
+    M: flags.TestLength = 40
+    spectrum: flags.Spectrum = "inverse"
+    noise_variance: flags.NoiseVariance = 0.0
+    prompts: flags.PromptsOrNone = 50_000
+    seed: flags.TheSeed = 0
+    out: Stem = Path("icl-shift")
     """where the figure (.svg, .png) and its data (.csv) go"""
 
     def main(self) -> None:
+        flags.check(self)
         from glyptic.icl import figures
         from glyptic.icl.theory import pictures, studies
         from glyptic.icl.theory.problem import Problem, spectrum
 
-        problem = Problem(spectrum(self.spectrum, self.d), self.train_length, noise_variance=self.noise)
-        rows = studies.shift_rows(problem, self.test_length, self.prompts, self.seed)
+        problem = Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=self.noise_variance)
+        rows = studies.shift_rows(problem, self.M, self.prompts, self.seed)
         print(figures.table(rows))
-        scales, random = studies.scale_curves(problem, self.test_length), studies.random_curves(self.d)
-        lengths = f"Trained with N = {self.train_length}, tested with M = {self.test_length}"
+        scales, random = studies.scale_curves(problem, self.M), studies.random_curves(self.d)
+        lengths = f"Trained with N = {self.N}, tested with M = {self.M}"
         title = f"{lengths}; d = {self.d}, Λ {self.spectrum}"
         figure = pictures.draw_shift(rows, scales, random, title)
         data = [{"panel": "shift", **row} for row in rows]
-        for index, scale in enumerate(scales["scale"]):
-            data.append({"panel": "scale", "c": scale} | {name: c[index] for name, c in scales["curves"].items()})
+        for index, c in enumerate(scales["c"]):
+            data.append({"panel": "scaled inputs", "c": c} | {name: curve[index] for name, curve in scales["curves"].items()})
         triples = zip(random["length"], random["answer"], random["fixed"], strict=True)
         data += [{"panel": "random Λ", "N": N, "trained on Exp(1)": p, "trained on I": q} for N, p, q in triples]
         for written in figures.save(figure, data, self.out):

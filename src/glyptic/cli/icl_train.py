@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from glyptic.arguments import Count, Number, Stem, affordable
+from glyptic.cli import icl_flags as flags
+from glyptic.cli.idle import refuse_idle
 
 
 @dataclass(frozen=True)
@@ -17,55 +21,54 @@ class Train:
 
     learner: Literal["lsa", "softmax", "softmax2", "deep", "decoder"] = "lsa"
     """linear attention; softmax attention of one head, or two of opposite sign; L layers of LSA; GPT-style decoder"""
-    d: int = 5
-    """dimension of the inputs"""
-    n: int = 20
-    """examples in a training prompt, N"""
-    spectrum: str = "isotropic"
-    """eigenvalues of Λ: isotropic, inverse (1/i), kappa:100, or numbers as in 1,0.5,0.1"""
-    noise: float = 0.0
-    """standard deviation of the label noise"""
+    d: flags.TheDimension = 5
+    N: flags.TrainingLength = 20
+    spectrum: flags.Spectrum = "isotropic"
+    noise_variance: flags.NoiseVariance = 0.0
     optimizer: Literal["adam", "sgd"] = "adam"
     """sgd follows the gradient flow: its curve is drawn over it"""
-    steps: int = 1000
-    """training steps"""
-    batch: int = 256
-    """prompts in a step"""
-    rate: float | None = None
+    steps: flags.TrainingSteps = 1000
+    batch: flags.Batch = 256
+    rate: Annotated[float, Number(above=0, most=1e6)] | None = None
     """learning rate; by default 0.03 (adam), 0.02 (sgd), 0.002 (decoder)"""
-    layers: int = 3
-    """layers of `deep` and `decoder`"""
-    width: int = 64
+    layers: flags.Layers = 3
+    width: Annotated[int, Count(1, 10**4)] = 64
     """width of `decoder`"""
-    scale: float = 0.3
-    """σ of Zhang et al.'s initialisation of linear attention"""
-    curriculum: int = 0
+    sigma: flags.Start = None
+    curriculum: Annotated[int, Count(0)] = 0
     """raise the active dimensions by 1 and the examples by 2 every so many steps; 0 for no curriculum"""
-    seed: int = 0
-    """of the start and of every batch"""
-    out: Path = Path("icl-train")
+    seed: flags.TheSeed = 0
+    prompts: flags.Prompts = 10_000
+    out: Stem = Path("icl-train")
     """where the figure (.svg, .png), its data (.csv) and the checkpoint (.safetensors) go"""
 
     def main(self) -> None:
+        flags.check(self)
         from glyptic.icl import figures
         from glyptic.icl.experiments.over_flow import Run, draw, fit, summary
 
+        layered, of_start = self.learner in ("deep", "decoder"), self.learner == "lsa"
+        refuse_idle(self, () if layered else ("layers",), f"on {self.learner}, which has one layer")
+        refuse_idle(self, () if self.learner == "decoder" else ("width",), f"on {self.learner}: it is the decoder's")
+        refuse_idle(self, () if of_start else ("sigma",), f"on {self.learner}: it is of the start of lsa")
+        affordable("a batch of prompts", self.batch, self.N + 1, self.d + 1)
         default = 0.002 if self.learner == "decoder" else {"adam": 0.03, "sgd": 0.02}[self.optimizer]
         run = Run(
             learner=self.learner,
             d=self.d,
-            N=self.n,
+            N=self.N,
             spectrum=self.spectrum,
-            noise=self.noise,
+            noise_variance=self.noise_variance,
             optimizer=self.optimizer,
             steps=self.steps,
             batch=self.batch,
             rate=default if self.rate is None else self.rate,
             layers=self.layers,
             width=self.width,
-            scale=self.scale,
+            sigma=self.sigma,
             curriculum=self.curriculum,
             seed=self.seed,
+            prompts=self.prompts,
         )
         _, history = fit(run, self.out.with_name(self.out.name + ".safetensors"))
         print(figures.table(summary(run, history)))

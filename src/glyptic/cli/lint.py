@@ -6,7 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from tyro.conf import Positional, UseAppendAction
+from tyro.conf import UseAppendAction
+
+from glyptic.arguments import Count
+from glyptic.cli.models import FormatName, Model
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,15 @@ class Lint:
 
     The exit status is 0 if there are no errors and no warnings (notes do not count, nor does what is ignored; --fail-on changes
     it), 1 if there are, 2 for a question that cannot be asked.
+
+    Example: glyptic lint parity:8 --ignore saturation --ignore "order-of-a-sum@layer 0"
     """
 
-    model: Positional[str]
+    model: Model
     """A folder, or a built-in decider such as parity:8."""
-    format: str | None = None
+    format: FormatName = None
     """Round every weight to this format first."""
-    runs: int = 512
+    runs: Annotated[int, Count(1, 10**6)] = 512
     """How many inputs are run: all short ones, then longer ones at random."""
     ignore: Annotated[tuple[str, ...], UseAppendAction] = ()
     """RULE or RULE@PLACE, such as "saturation" or "order-of-a-sum@layer 0": not reported, only counted; may be repeated."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from math import log
-from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
+from glyptic.arguments import Backend, Count, Picture, Seconds, Workers
+from glyptic.cli.idle import refuse_idle, refuse_idle_workers
 from glyptic.errors import InputError
+from glyptic.extras import matplotlib
 
 _TOGETHER = 1 << 12  # texts that the large format answers in one batch
 
@@ -21,46 +23,50 @@ class Precision:
     """The least precision s(n) of a built-in decider, or of the recogniser of a regular language, as a table and a figure.
 
     A decider is right at n if it decides the language that is named, or else if it answers all inputs of length n as it does in a
-    large format. `glyptic precision automaton --tomita 4` asks it of the recogniser that is built from the automaton.
+    large format. The construction `automaton` is the recogniser that is built from the automaton of the language.
+
+    Examples: glyptic precision majority --max-length 6 --exponents 0 2
+              glyptic precision automaton --language "(0|1)*11" --figure s.svg
 
     Where the decider refuses one less, it is built nevertheless to show a counterexample ("forced, …"). Where that cannot be
     done or finds none, the refusal is shown ("refused: …"), beside the largest s that is refused and the largest that is
     refuted. The exit status is 0 if the question was answered, whatever the table says, and 2 if it could not be asked.
     """
 
-    construction: Positional[str]
+    construction: Annotated[Positional[str], arg(metavar="CONSTRUCTION")]
     """A built-in decider such as majority or modular:3, or `automaton`."""
-    max_length: int = 8
+    max_length: Annotated[int, Count(1, 10_000)] = 8
     """The largest n."""
     language: str | None = None
-    """What is right: a regular expression."""
-    tomita: int | None = None
+    """What is right: a regular expression over 0 and 1, of symbols, . (any), | (or), *, +, ? and parentheses."""
+    tomita: Annotated[int, Count(1, 7)] | None = None
     """What is right: Tomita's language of this number."""
-    large: str = "fixed:12"
+    large: Annotated[str, arg(metavar="FORMAT")] = "fixed:12"
     """What is right, if no language is named: the answers in this format."""
-    exponents: tuple[int, ...] = (0,)
+    exponents: tuple[Annotated[int, Count(0, 64)], ...] = (0,)
     """Exponent sizes e of F(e, s); 0 is fixed point."""
-    largest: int = 12
+    largest: Annotated[int, Count(1, 64)] = 12
     """The largest s that is tried."""
     steps: str = "1"
     """Steps of chain of thought T(n): a number, or n."""
-    figure: Path | None = None
+    figure: Picture | None = None
     """Draw s(n), T(n) and d(n) here (.svg, .png or .pdf)."""
-    backend: Literal["loky", "ray", "dask", "sequential"] = "loky"
+    backend: Backend = "loky"
     """Where enumerations run."""
-    workers: int | None = None
+    workers: Workers | None = None
     """How many; by default one a core."""
-    seconds: float | None = None
+    seconds: Seconds | None = None
     """A time limit for each format and length; without one, at most 16,777,216 inputs of a length are run."""
 
     def main(self) -> None:
-        from glyptic.cli.limits import check_limits, check_picture
         from glyptic.cli.prove import parse_steps
         from glyptic.prove import least_precision
 
-        check_limits(seconds=self.seconds, workers=self.workers)
-        check_picture(self.figure)
-
+        refuse_idle_workers(self)
+        if self.figure is not None:
+            matplotlib()  # whether it is there is told before any work
+        if self.construction == "automaton" or self.language is not None or self.tomita is not None:
+            refuse_idle(self, ("large",), "where a language is named, which says what is right")
         build, right = self._construction()
         means: dict[str, Any] = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
         means["seconds"] = self.seconds

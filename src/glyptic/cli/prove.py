@@ -5,14 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
+from glyptic.arguments import (
+    Backend,
+    Count,
+    FileToRead,
+    FileToWrite,
+    FolderToFill,
+    Megabytes,
+    Picture,
+    Seconds,
+    Workers,
+    shown,
+)
+from glyptic.cli.models import FormatName, Model
 from glyptic.cli.prove_use import check_use
 from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
+from glyptic.extras import matplotlib
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
@@ -32,29 +45,30 @@ class Prove:
     what is refused.
     """
 
-    model: Positional[str] = ""
+    model: Model = ""
     """A folder, or a built-in decider such as parity:8."""
-    other: Positional[str] = ""
+    other: Annotated[Positional[str], arg(metavar="OTHER")] = ""
     """A second one: do both give the same answers?"""
     language: str | None = None
-    """A regular expression over the vocabulary: are exactly its texts answered YES?"""
-    tomita: int | None = None
+    """A regular expression: are exactly its texts answered YES? It has the vocabulary's symbols, . for any of them, | for or,
+    * for any number, + for one or more, ? for none or one, and parentheses: "(0|1)*11", "(0*10*1)*0*"."""
+    tomita: Annotated[int, Count(1, 7)] | None = None
     """The same, for Tomita's language of this number, 1 to 7."""
     decisive: bool = False
     """Does every input get an answer, with no tie and no 0/0?"""
     never_zero_attention: bool = False
     """Does no softmax in attention ever meet 0/0?"""
-    recheck: Path | None = None
+    recheck: FileToRead | None = None
     """Check this certificate again; with a model, or two, that it is about them (rounded to --format first)."""
     library: bool = False
     """Prove the theorems of all constructions, for all values of a grid of formats."""
-    theorem: str = ""
+    theorem: str | None = None
     """With --library: only the theorem of this name, such as zero.at."""
     terms: Literal["simplified", "plain"] = "simplified"
     """With --library or --recheck: plain puts every block to the solvers as it is, without Glyptic's own simplification."""
-    max_length: int | None = None
+    max_length: Annotated[int, Count(1, 10**6)] | None = None
     """The longest inputs; by default what the transformer reads."""
-    min_length: int = 1
+    min_length: Annotated[int, Count(1, 10**6)] = 1
     """The shortest inputs."""
     steps: str = "1"
     """Steps of chain of thought: a number, or n for as many as the input has tokens."""
@@ -62,27 +76,27 @@ class Prove:
     """The answer that means yes."""
     no: str = "NO"
     """The answer that means no."""
-    format: str | None = None
+    format: FormatName = None
     """Round every weight to this format first."""
-    formats: str = ""
+    formats: str | None = None
     """Ask it, or prove the library, in each of these formats, such as "fixed:1..6 float:1..3,2..4", and print the table."""
-    figure: Path | None = None
+    figure: Picture | None = None
     """With --formats: draw the table here (.svg, .png or .pdf)."""
-    certificate: Path | None = None
+    certificate: FileToWrite | None = None
     """Write the verdict with its claim here, as JSON that --recheck reads."""
-    export: Path | None = None
+    export: FolderToFill | None = None
     """Write a new folder by which anyone can check the verdict without Glyptic; with --library, of one --theorem and format."""
-    journal: Path | None = None
+    journal: FileToWrite | None = None
     """Keep finished work here: started again after an interruption, it goes on from there."""
     count_all: bool = False
     """Go on after a counterexample, to count all failures; with --recheck, run all to see that counts and smallness are right."""
-    seconds: float | None = None
+    seconds: Seconds | None = None
     """Stop after so long, with the answer Unknown."""
-    megabytes: int | None = None
+    megabytes: Megabytes | None = None
     """Memory that a solver may take, with --library or --recheck."""
-    backend: Literal["loky", "ray", "dask", "sequential"] = "loky"
+    backend: Backend = "loky"
     """Processes of this machine, or the Ray or Dask cluster that RAY_ADDRESS or DASK_SCHEDULER_ADDRESS names."""
-    workers: int | None = None
+    workers: Workers | None = None
     """How many; by default one a core."""
     engine: Engine = "auto"
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
@@ -99,27 +113,27 @@ class Prove:
             raise InputError(
                 "--megabytes bounds solvers, which --library and --recheck use; inputs are enumerated: leave it out."
             )
-        return self._sweep() if self.formats else self._check()
+        return self._check() if self.formats is None else self._sweep(self.formats)
 
     def _library(self) -> int:
         from glyptic.prove.grids import format_grid
         from glyptic.prove.library.proving import SCOPES, main_table, read_scope, theorem
 
-        scopes = [str(format) for format in format_grid(self.formats)] if self.formats else SCOPES
+        scopes = [str(format) for format in format_grid(self.formats)] if self.formats is not None else SCOPES
         for scope in scopes:
             read_scope(scope)  # what is no format for theorems is told before any work
-        names = [theorem(self.theorem).name] if self.theorem else None
+        names = [theorem(self.theorem).name] if self.theorem is not None else None
         if self.export is not None:
-            return self._theorem(scopes)
+            return self._theorem(str(self.theorem), scopes)
         return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
 
     def _check_export(self) -> None:
         """What --export does not go with, and a folder that is there already, before anything is run."""
         from glyptic.prove.export.folder import check_target
 
-        if self.library and not (self.theorem and self.formats):
+        if self.library and (self.theorem is None or self.formats is None):
             raise InputError("--export is for one theorem: name it, as in --library --theorem zero.at --formats fixed:3.")
-        if self.formats and not self.library:
+        if self.formats is not None and not self.library:
             raise InputError("--export is for one format; leave --formats out, or it.")
         assert self.export is not None
         check_target(self.export)
@@ -134,7 +148,7 @@ class Prove:
             limit = {} if self.seconds is None else {"seconds": self.seconds}
             print(export(self.export, claim, verdict, **limit))
 
-    def _theorem(self, scopes: Sequence[str]) -> int:
+    def _theorem(self, name: str, scopes: Sequence[str]) -> int:
         """One theorem in one format, decided and exported."""
         from glyptic.prove import smt
         from glyptic.prove.library.proving import read_scope, theorem
@@ -142,7 +156,7 @@ class Prove:
         if len(scopes) != 1:
             raise InputError(f"--export is for one format; --formats names {len(scopes)}.")
         format, products = read_scope(scopes[0])
-        claim = theorem(self.theorem).claim(format, products)
+        claim = theorem(name).claim(format, products)
         verdict = smt.check(claim, format, terms=self.terms, **self._limits())
         print(verdict)
         self._export(claim, verdict)
@@ -193,15 +207,17 @@ class Prove:
         self._export(claim, verdict)
         return 0 if verdict else 1
 
-    def _sweep(self) -> int:
+    def _sweep(self, formats: str) -> int:
         from glyptic.prove.sweeps import sweep
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
-        self._try_question()
+        if self.figure is not None:
+            matplotlib()  # whether it is there is told before any work
+        self._try_question(formats)
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
-        found = sweep(lambda format: self._claim(str(format)), self.formats, name=self._asked(), **means, **for_cells)
+        found = sweep(lambda format: self._claim(str(format)), formats, name=self._asked(), **means, **for_cells)
         print(found)
         if self.figure is not None:
             found.figure(self.figure)
@@ -209,13 +225,13 @@ class Prove:
         print(found.conclusion)
         return 0 if found.verdict else 1
 
-    def _try_question(self) -> None:
+    def _try_question(self, formats: str) -> None:
         """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
         from glyptic.carve import FactError
         from glyptic.prove.grids import format_grid
 
         try:
-            self._claim(str(format_grid(self.formats)[0]))
+            self._claim(str(format_grid(formats)[0]))
         except (FormatError, FactError):
             return
 
@@ -270,5 +286,5 @@ def parse_steps(text: str) -> int | Callable[[int], int]:
     if text == "n":
         return lambda n: n
     if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
-        raise InputError(f"steps {text[:80]!r}: write a number from 1 up, or n for as many as the input has tokens.")
+        raise InputError(f"--steps is {shown(text)}; write a number from 1 up, or n for as many as the input has tokens.")
     return int(text)

@@ -1,12 +1,10 @@
-"""How `glyptic prove` is used: flags that would have no effect, and limits that cannot be meant, are refused before any work."""
+"""How `glyptic prove` is used: flags that would have no effect, and lengths that cannot be meant, are refused before any work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from glyptic.cli.limits import check_limits, check_picture, check_written
+from glyptic.cli.idle import refuse_idle, refuse_idle_workers
 from glyptic.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,44 +18,34 @@ _OF_SOLVERS = ("theorem", "terms")
 
 def check_use(command: Prove) -> None:
     """Refuse, in one sentence, what has no effect or cannot be meant."""
-    check_limits(seconds=command.seconds, megabytes=command.megabytes, workers=command.workers)
+    refuse_idle_workers(command)
     if command.recheck is not None:
         asked = [name for name in (*_QUESTIONS, *_OF_QUESTIONS) if name not in _OF_RECHECKS]
         idle = (*asked, *(() if command.model else ("format",)), "formats", "journal", "library", "theorem")
-        _refuse(command, idle, "with --recheck, which takes the claim from its file")
+        refuse_idle(command, idle, "with --recheck, which takes the claim from its file")
     elif command.library:
         idle = (*_QUESTIONS, *_OF_QUESTIONS, "backend")
-        _refuse(command, idle, "with --library, which proves its own theorems")
+        refuse_idle(command, idle, "with --library, which proves its own theorems")
+        if command.export is not None:
+            refuse_idle(command, ("workers", "journal"), "with --export, which is of one theorem in one format")
     else:
         _check_question(command)
-    check_picture(command.figure)
-    check_written("--certificate", command.certificate)
-    check_written("--journal", command.journal)
 
 
 def _check_question(command: Prove) -> None:
-    _refuse(command, _OF_SOLVERS, "on a question about inputs, which it is not for")
-    if command.formats:
-        _refuse(command, ("format",), "beside --formats, which rounds to each of its formats")
-        _refuse(command, ("count_all",), "beside --formats")
+    refuse_idle(command, _OF_SOLVERS, "on a question about inputs, which it is not for")
+    if command.formats is not None:
+        refuse_idle(command, ("format",), "beside --formats, which rounds to each of its formats")
+        refuse_idle(command, ("count_all",), "beside --formats")
     else:
-        _refuse(command, ("figure",), "without --formats, whose table it draws")
+        refuse_idle(command, ("figure",), "without --formats, whose table it draws")
     if command.language is None and command.tomita is None:
-        _refuse(command, ("yes", "no"), "without --language or --tomita")
+        refuse_idle(command, ("yes", "no"), "without --language or --tomita")
     elif command.yes == command.no:
         raise InputError(f"--yes and --no are both {command.yes!r}; a decider's answers are two.")
     if command.never_zero_attention:
-        _refuse(command, ("steps",), "with --never-zero-attention, which looks at the first answer only")
+        refuse_idle(command, ("steps",), "with --never-zero-attention, which looks at the first answer only")
     longest = command.max_length
     if command.min_length < 1 or (longest is not None and longest < command.min_length):
         shown = f"--min-length {command.min_length}" + ("" if longest is None else f" and --max-length {longest}")
         raise InputError(f"{shown}: lengths begin with 1, and the longest is not below the shortest.")
-
-
-def _refuse(command: Prove, names: Iterable[str], where: str) -> None:
-    usual = {field.name: field.default for field in fields(command)}
-    for name in names:
-        given = getattr(command, name)
-        if given != usual[name]:
-            flag = f"the model {given!r}" if name in ("model", "other") else f"--{name.replace('_', '-')}"
-            raise InputError(f"{flag} has no effect {where}; leave it out.")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from tyro.conf import Positional
-
+from glyptic.arguments import Count
+from glyptic.cli.models import FormatName, Model, Text
 from glyptic.exact.running import Engine
 from glyptic.numbers import Attention
 
@@ -14,18 +15,21 @@ from glyptic.numbers import Attention
 class Run:
     """Run a transformer on an input and print its answer, and, if asked, all that it computes on the way.
 
-    MODEL is a folder with config.json and model.safetensors, or the name of a built-in decider (`glyptic run parity 0110`).
+    MODEL is a folder with config.json and model.safetensors, or the name of a built-in decider with its parameters.
+
+    Examples: glyptic run parity 0110
+              glyptic run contains:11,8 0110 --trace --format fixed:4
     """
 
-    model: Positional[str]
+    model: Model
     """A folder, or a built-in decider such as parity:8."""
-    input: Positional[str]
+    input: Text
     """The input: characters if all tokens are single characters, else words."""
     trace: bool = False
     """Print the residual stream after every step, and the attention weights, as exact fractions."""
-    steps: int = 1
+    steps: Annotated[int, Count(1, 10**6)] = 1
     """Steps of chain of thought: each appends the answer and goes on."""
-    format: str | None = None
+    format: FormatName = None
     """Round every weight to this format first, such as fixed:4, float:5,10/even or fp16."""
     attention: Attention | None = None
     """Read the same weights with another attention: max-subtracted softmax, or hard."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Positional
+from glyptic.arguments import Count
+from glyptic.cli.idle import refuse_idle
+from glyptic.cli.models import FormatName, Model
+from glyptic.files import read_json
 
 
 @dataclass(frozen=True)
@@ -14,36 +18,38 @@ class Show:
     """Print a model's sizes, format, coordinates, sparsity and cost.
 
     MODEL is a folder, or a built-in decider. A folder of a public model (GPT-2, LLaMA, …) shows its cost a layer.
+
+    Examples: glyptic show parity:8 --format float:4,3
+              glyptic show path/to/gpt2 --batch 8 --length 1024
     """
 
-    model: Positional[str]
+    model: Model
     """A folder, or a built-in decider such as parity:8."""
-    format: str | None = None
+    format: FormatName = None
     """Show an exact transformer as it would be in this format."""
-    batch: int = 1
+    batch: Annotated[int, Count(1, 10**9)] = 1
     """For a public model: the batch that the cost is reckoned for."""
-    length: int | None = None
+    length: Annotated[int, Count(1, 10**9)] | None = None
     """For a public model: the length that the cost is reckoned for; 256 unless told, or the context if that is shorter."""
 
     def main(self) -> None:
         if _is_public(Path(self.model)):
             from glyptic import nn
-            from glyptic.errors import InputError
 
-            if self.format is not None:
-                raise InputError(f"--format {self.format}: {self.model} is not an exact transformer and has no format.")
+            refuse_idle(self, ("format",), "on a public model, which is not an exact transformer and has no format")
             config = nn.read_config(self.model)
             print(nn.cost(config, batch=self.batch, length=min(256, config.context) if self.length is None else self.length))
             return
         from glyptic.cli.models import open_model
 
+        refuse_idle(self, ("batch", "length"), "on an exact transformer: the cost of public models is reckoned for them")
         print(open_model(self.model, self.format).describe())
 
 
 def _is_public(folder: Path) -> bool:
     """Whether a folder's config is that of a public model rather than of an exact transformer."""
-    try:
-        config = json.loads((folder / "config.json").read_bytes())
-    except (OSError, ValueError):
+    path = folder / "config.json"
+    if not os.path.lexists(path):
         return False
+    config = read_json(path)
     return isinstance(config, dict) and "model_type" in config

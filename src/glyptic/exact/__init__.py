@@ -4,6 +4,7 @@ transformer   the value: vocabulary, named coordinates, embeddings, layers, outp
 options       what papers do differently: masks, softmax or hard attention, norms, answers
 forward       the pass through the layers, written once over any arithmetic
 running       one input or many, traces, chain of thought
+stages        what can be traced, by name
 undefined     0/0, told with its place
 files         config.json + model.safetensors
 report        what a transformer is, in a page of text
@@ -13,8 +14,9 @@ random        random transformers by seed
 from glyptic.exact.files import load, save
 from glyptic.exact.options import Options
 from glyptic.exact.random import Sizes, random_transformer
-from glyptic.exact.report import describe, show_number, show_trace
+from glyptic.exact.report import describe, show_number, show_run, show_trace
 from glyptic.exact.running import TIED, UNDEFINED, Batch, Run, run, run_batch
+from glyptic.exact.stages import stages
 from glyptic.exact.transformer import TIE, FeedForward, Head, Layer, Norm, Transformer
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroOutput, ZeroVariance
 
@@ -42,5 +44,7 @@ __all__ = [
     "run_batch",
     "save",
     "show_number",
+    "show_run",
     "show_trace",
+    "stages",
 ]

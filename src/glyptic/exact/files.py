@@ -1,7 +1,7 @@
 """Files: a folder with config.json and model.safetensors, weights as integer codes, everything checked on load.
 
 The config holds format, names, options and the digest of the weights' file, so that a pair that does not belong together, a cut
-file, or a hand-edited weight is noticed. Files are written under a temporary name and renamed: no half-written model.
+file, or a hand-edited weight is noticed. The folder is exchanged as a whole (`glyptic.files`): no half-written model.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,27 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as format_tensors
 
+from glyptic.arguments import shown as brief
 from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.history import frames_as_json, frames_from_json
 from glyptic.exact.options import Options
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, parts
+from glyptic.files import check_folder, quoted_path, read_bytes, read_json, recover, says, write_folder
 from glyptic.numbers import AnyFormat, parse_format
+from glyptic.text import printable
 
 KIND = "glyptic.exact"
 VERSION = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_SAID = 700  # characters of a sentence that repeats what a file says
+_ours = says(CONFIG, "kind", KIND)
 
 
-def save(transformer: Transformer, folder: str | os.PathLike[str]) -> None:
-    """Write a transformer to a folder, which is made if needed."""
-    target = Path(folder)
+def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a transformer to a folder, which is made if needed; what it holds must be an exact transformer, or nothing.
+
+    `overwrite` replaces the config.json and model.safetensors of anyone, and keeps other files.
+    """
     dtype = _narrowest(transformer.format)
     tensors = {name: np.array(array, dtype, order="C") for name, array, _ in parts(transformer)}
     data = format_tensors(tensors)
@@ -50,53 +56,46 @@ def save(transformer: Transformer, folder: str | os.PathLike[str]) -> None:
         "history": frames_as_json(transformer.history),
         "weights_sha256": hashlib.sha256(data).hexdigest(),
     }
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        written = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
-        write_together({target / WEIGHTS: data, target / CONFIG: written})
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
+    written = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
+    write_folder(folder, {WEIGHTS: data, CONFIG: written}, _ours, overwrite=overwrite)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    write_together({path: data})
-
-
-def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write files of which none takes its place before all are written: a full disk leaves the old ones as they were."""
-    temporary = {path: path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in files}
-    try:
-        for path, data in files.items():
-            temporary[path].write_bytes(data)
-        for path in files:
-            os.replace(temporary[path], path)
-    finally:
-        for each in temporary.values():
-            each.unlink(missing_ok=True)
+def check_place(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Refuse what `save` would refuse, before there is anything to save."""
+    check_folder(folder, (CONFIG, WEIGHTS), _ours, overwrite=overwrite)
 
 
 def load(folder: str | os.PathLike[str]) -> Transformer:
     """Read a transformer; anything missing, damaged or out of place is a FileError that names it."""
     source = Path(folder)
+    weights = quoted_path(source / WEIGHTS)
+    recover(source)
     config = _read_config(source / CONFIG)
-    data = _read_bytes(source / WEIGHTS)
+    data = read_bytes(source / WEIGHTS)
     if hashlib.sha256(data).hexdigest() != config["weights_sha256"]:
         raise FileError(
-            f"{source / WEIGHTS} is not the file that {CONFIG} was written with (its digest differs): it is damaged, cut short, "
+            f"{weights} is not the file that {CONFIG} was written with (its digest differs): it is damaged, cut short, "
             "edited, or of another model; restore the pair."
         )
+    codes = _codes(data, weights)
+    try:
+        return _assemble(config, codes)
+    except GlypticError as error:
+        said = printable(str(error))
+        raise FileError(f"{quoted_path(source)}: {said if len(said) <= _SAID else said[:_SAID] + '….'}") from None
+
+
+def _codes(data: bytes, place: str) -> dict[str, np.ndarray]:
+    """The arrays of a safetensors file, which hold integers."""
     try:
         tensors = parse_tensors(data)
-    except (SafetensorError, ValueError) as error:
-        raise FileError(f"{source / WEIGHTS} is not a whole safetensors file ({error}); restore it.") from None
-    wrong = [name for name, array in tensors.items() if array.dtype.kind != "i"]
+        wrong = [name for name, array in tensors.items() if array.dtype.kind != "i"]
+        codes = {} if wrong else {name: array.astype(np.int64) for name, array in tensors.items()}
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:  # types and shapes that numpy does not have
+        raise FileError(f"{place} is not a whole safetensors file ({brief(str(error))}); restore it.") from None
     if wrong:
-        raise FileError(f"{source / WEIGHTS}: {wrong[0]} holds {tensors[wrong[0]].dtype}; weights are integer codes.")
-    try:
-        return _assemble(config, {name: array.astype(np.int64) for name, array in tensors.items()})
-    except GlypticError as error:
-        raise FileError(f"{source}: {error}") from None
+        raise FileError(f"{place}: {printable(wrong[0])} holds {tensors[wrong[0]].dtype}; weights are integer codes.")
+    return codes
 
 
 def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transformer:
@@ -132,7 +131,7 @@ def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transfo
         frames_from_json(config.get("history", [])),
     )
     if tensors:
-        raise FileError(f"{WEIGHTS} has {next(iter(tensors))}, which {CONFIG} does not know of.")
+        raise FileError(f"{WEIGHTS} has {printable(next(iter(tensors)))}, which {CONFIG} does not know of.")
     return transformer
 
 
@@ -140,7 +139,7 @@ def _options(given: dict[str, Any]) -> Options:
     known = {field.name for field in fields(Options)}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise FileError(f"{CONFIG}: options.{unknown[0]} is not an option; there are {', '.join(sorted(known))}.")
+        raise FileError(f"{CONFIG}: options.{printable(unknown[0])} is not an option; there are {', '.join(sorted(known))}.")
     return Options(**given)
 
 
@@ -157,31 +156,21 @@ _FIELDS: dict[str, type] = {
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(_read_bytes(path))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"{path} is not JSON ({error}); restore it.") from None
+    shown, config = quoted_path(path), read_json(path)
     if not isinstance(config, dict) or config.get("kind") != KIND:
-        raise FileError(f"{path} does not describe an exact transformer (its kind is not {KIND!r}).")
-    if config.get("version") != VERSION:
-        raise FileError(f"{path} has version {config.get('version')!r}; this Glyptic reads version {VERSION}.")
+        raise FileError(f"{shown} does not describe an exact transformer (its kind is not {KIND!r}).")
+    if type(config.get("version")) is not int or config["version"] != VERSION:
+        raise FileError(f"{shown} has version {brief(config.get('version'))}; this Glyptic reads version {VERSION}.")
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
-            raise FileError(f"{path}: {name} must be a {kind.__name__}, and it is {config.get(name)!r}.")
+            raise FileError(f"{shown}: {name} must be a {kind.__name__}, and it is {brief(config.get(name))}.")
     for l, layer in enumerate(config["layers"]):
         heads = layer.get("heads") if isinstance(layer, dict) else None
         if not isinstance(heads, int) or isinstance(heads, bool) or heads < 0:
-            raise FileError(f"{path}: layers.{l}.heads must be a count, and it is {heads!r}.")
+            raise FileError(f"{shown}: layers.{l}.heads must be a count, and it is {brief(heads)}.")
     if not re.fullmatch(r"[0-9a-f]{64}", config["weights_sha256"]):
-        raise FileError(f"{path}: weights_sha256 must be 64 hexadecimal digits.")
+        raise FileError(f"{shown}: weights_sha256 must be 64 hexadecimal digits.")
     return config
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or error}.") from None
 
 
 def _narrowest(format: AnyFormat) -> type[np.signedinteger]:

@@ -16,7 +16,7 @@ import numpy as np
 from glyptic.errors import ModelError
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroVariance
-from glyptic.numbers import Arithmetic, encode
+from glyptic.numbers import AnyFormat, Arithmetic, encode
 from glyptic.numbers.reference import root_rounded
 
 Array = Any
@@ -84,8 +84,7 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
     def head(of: Head) -> PreparedHead:
         scale = None
         if transformer.options.scale:
-            scale = values(encode([root_rounded(Fraction(len(of.query)), transformer.format)], transformer.format))
-            scale = scale[:, None, None]
+            scale = values(encode([score_divisor(len(of.query), transformer.format)], transformer.format))[:, None, None]
         query, key, value, output = (arithmetic.weights(m) for m in (of.query, of.key, of.value, of.output))
         return PreparedHead(query, key, value, output, scale)
 
@@ -108,6 +107,11 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
         arithmetic.weights(transformer.output),
         norm(transformer.final_norm),
     )
+
+
+def score_divisor(key_width: int, format: AnyFormat) -> Fraction:
+    """[√d_k], by which the option `scale` divides scores: d_k is a count, and is not rounded before its root."""
+    return root_rounded(Fraction(key_width), format)
 
 
 def embed(prepared: Prepared, tokens: np.ndarray, first: int = 0) -> Array:

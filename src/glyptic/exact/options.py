@@ -23,7 +23,8 @@ class Options:
     """
 
     products: Products = "rounded"
-    """`rounded`: every product is rounded; `fused`: products enter the running sum unrounded."""
+    """`rounded`: every product is rounded. `fused`: products enter the running sum unrounded, and since it begins at 0 the first
+    is rounded, [0 + x_1·y_1]. `unrounded`: the first is not either, [x_1·y_1 + x_2·y_2], as in Li et al. to the letter."""
     attention: Attention = "softmax"
     """`softmax`, without subtracting the maximum; `max-subtracted`; or hard: `leftmost`, `rightmost`, `average`."""
     scale: bool = False

@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
+from glyptic.arguments import Count, Number, Seed, check_fields, checked
 from glyptic.exact.options import Options
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
-from glyptic.numbers import AnyFormat, Codes, Exact, encode
+from glyptic.numbers import AnyFormat, Codes, Exact, as_format, check_width, encode
+
+_Size = Annotated[int, Count(0, 1 << 16)]
+_Some = Annotated[int, Count(1, 1 << 16)]
 
 
 @dataclass(frozen=True)
 class Sizes:
     """The sizes of a random transformer; `density` is the share of weights that are not 0."""
 
-    layers: int = 2
-    heads: int = 2
-    width: int = 6
-    key_width: int = 3
-    value_width: int = 3
-    hidden: int = 8
-    max_length: int = 8
-    vocabulary: str = "01"
+    layers: _Size = 2
+    heads: _Size = 2
+    width: _Some = 6
+    key_width: _Size = 3
+    value_width: _Size = 3
+    hidden: _Size = 8
+    max_length: _Some = 8
+    vocabulary: str | tuple[str, ...] = "01"
     answers: tuple[str, ...] = ("NO", "YES")
-    density: float = 0.7
+    density: Annotated[float, Number(least=0)] = 0.7
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
+@checked
 def random_transformer(
-    format: AnyFormat, seed: int = 0, sizes: Sizes | None = None, options: Options | None = None
+    format: str | AnyFormat, seed: Seed = 0, sizes: Sizes | None = None, options: Options | None = None
 ) -> Transformer:
     """A transformer whose weights are small random values of the format, with now and then a B.
 
-    >>> from glyptic.numbers import Fixed
-    >>> random_transformer(Fixed(4), seed=3, options=Options(attention="average")).answer("0110") in ("YES", "NO", "TIE")
+    >>> random_transformer("fixed:4", seed=3, options=Options(attention="average")).answer("0110") in ("YES", "NO", "TIE")
     True
     """
-    sizes, options = sizes or Sizes(), options or Options()
+    format, sizes, options = as_format(format), sizes or Sizes(), options or Options()
+    check_width(format)
     rng = np.random.default_rng(seed)
     d = sizes.width
 

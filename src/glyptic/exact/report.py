@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from textwrap import fill
 
@@ -12,6 +11,7 @@ from glyptic.exact.running import Run
 from glyptic.exact.transformer import Transformer, parts
 from glyptic.numbers import AnyFormat, Exact
 from glyptic.numbers.hosts import refusal
+from glyptic.text import printable, table
 
 
 def show_number(x: Fraction, format: AnyFormat) -> str:
@@ -33,19 +33,6 @@ def show_number(x: Fraction, format: AnyFormat) -> str:
     return str(x)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:
-    """Columns of text, numbers to the right; `align` may give l or r for each column."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[i]) for row in [list(header), *cells]) for i in range(len(header))]
-    align = align or "l" + "r" * (len(header) - 1)
-
-    def line(row: Sequence[str]) -> str:
-        padded = (c.ljust(w) if a == "l" else c.rjust(w) for c, w, a in zip(row, widths, align, strict=True))
-        return "  ".join(padded).rstrip()
-
-    return "\n".join([line(header), line(["─" * width for width in widths]), *map(line, cells)])
-
-
 def describe(transformer: Transformer) -> str:
     """What `glyptic show` prints."""
     return "\n\n".join([_summary(transformer), _coordinates(transformer), _layers(transformer), _cost(transformer)])
@@ -57,7 +44,7 @@ def _summary(transformer: Transformer) -> str:
     if not isinstance(format, Exact):
         ties = "even" if format.ties == "even" else "the smaller"
         numbers = f"{format.size} values, B = {format.max}, least {format.least}, ties to {ties}"
-    reason = refusal(format, options.products == "fused")
+    reason = refusal(format, options.products != "rounded")
     engine = "fast" if reason is None else f"reference only: {reason}"
     facts = {
         "format": f"{format}: {numbers}",
@@ -106,8 +93,20 @@ def _cost(transformer: Transformer) -> str:
     )
 
 
+def show_run(run: Run) -> str:
+    """What `print(run)` shows: what was traced, then each answer with its logit and its share, and the answer."""
+    format = run.transformer.format
+    columns = {"logit": run.logits, "probability": run.probabilities}
+    header = ["answer", *(name for name, values in columns.items() if values)]
+    numbers = zip(*(values for values in columns.values() if values), strict=True)
+    rows = [(name, *(show_number(x, format) for x in row)) for name, row in zip(run.transformer.answers, numbers, strict=True)]
+    last = [f"chain: {' '.join(run.chain)}"] if len(run.chain) > 1 else []
+    last.append(f"answer after {' '.join(run.tokens)}: {run.answer}")
+    return "\n\n".join([*([show_trace(run)] if run.trace else []), table(header, rows), "\n".join(map(printable, last))])
+
+
 def show_trace(run: Run) -> str:
-    """Traced residual streams as tables, positions down and coordinates across; columns that stay 0 are left out."""
+    """Traced residual streams as tables, positions down and coordinates across; columns that stay 0 are left out, and named."""
     format, blocks = run.transformer.format, []
     for name, positions in run.residual.items():
         used = [c for c in run.transformer.coordinates if any(position[c] != 0 for position in positions)]
@@ -115,13 +114,19 @@ def show_trace(run: Run) -> str:
             (f"{i} {token}", *(show_number(position[c], format) for c in used))
             for i, (token, position) in enumerate(zip(run.tokens, positions, strict=True))
         ]
-        blocks.append(f"{name}\n{table(['position', *used], rows)}")
+        blocks.append(f"{name}\n{table(['position', *used], rows)}{_left_out(run.transformer.coordinates, used)}")
     for name, array in run.trace.items():
         if name.endswith(".weights"):
             header = ["query \\ key", *(f"{j} {token}" for j, token in enumerate(run.tokens))]
             rows = [(f"{i} {run.tokens[i]}", *(show_number(x, format) for x in row)) for i, row in enumerate(array)]
             blocks.append(f"{name}\n{table(header, rows)}")
-    return "\n\n".join(blocks)
+    counted = "Layers, heads and positions count from 0; in papers and notes the first position is often 1."
+    return "\n\n".join([*blocks, counted]) if blocks else ""
 
 
-__all__ = ["describe", "show_number", "show_trace", "table"]
+def _left_out(coordinates: tuple[str, ...], used: list[str]) -> str:
+    zero = [name for name in coordinates if name not in used]
+    return "\n" + fill(printable(f"0 at every position: {' '.join(zero)}"), 110, subsequent_indent="  ") if zero else ""
+
+
+__all__ = ["describe", "show_number", "show_run", "show_trace"]

@@ -4,8 +4,7 @@
     engine="reference"   fractions
     engine="auto"        fast where it may, else reference: the results are the same
 
-Names of traced parts: `embedding`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention,
-after_attention, hidden, feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Patterns may have wildcards.
+Names of traced parts are in `stages`; patterns may have wildcards. Layers, heads and positions count from 0.
 """
 
 from __future__ import annotations
@@ -14,13 +13,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from glyptic.arguments import refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.forward import Prepared, State, embed, forward, prepare
+from glyptic.exact.stages import patterns_of
 from glyptic.exact.transformer import TIE, Input, Transformer
 from glyptic.exact.undefined import Undefined, ZeroOutput
 from glyptic.numbers import Codes, Reference, decode
@@ -48,6 +50,12 @@ class Run:
     def answer(self) -> str:
         """The last step's answer; TIE where two are largest."""
         return self.chain[-1]
+
+    def __str__(self) -> str:
+        """The run as tables: the answer and its logits, and what was traced."""
+        from glyptic.exact.report import show_run
+
+        return show_run(self)
 
     @property
     def residual(self) -> dict[str, list[dict[str, Fraction]]]:
@@ -84,8 +92,8 @@ _PREPARED: WeakKeyDictionary[Transformer, dict[str, Prepared]] = WeakKeyDictiona
 def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
     """The transformer made ready for an engine; made once and kept as long as the transformer lives."""
     if engine not in ("auto", "fast", "reference"):
-        raise ModelError(f"engine {engine!r} is not one of auto, fast, reference.")
-    fused = transformer.options.products == "fused"
+        raise ModelError(f"engine {shown(engine)} is not one of auto, fast, reference.")
+    fused = transformer.options.products != "rounded"
     if engine == "auto":
         engine = "fast" if refusal(transformer.format, fused) is None else "reference"
     kept = _PREPARED.setdefault(transformer, {})
@@ -111,8 +119,9 @@ def run(
 
     A run that meets 0/0 raises `ZeroAttention`, `ZeroVariance` or `ZeroOutput`, with the place.
     """
+    _check_transformer(transformer)
     tokens = transformer.tokens(text)
-    patterns = ["*"] if trace is True else [trace] if isinstance(trace, str) else list(trace or ())
+    patterns = patterns_of(transformer, trace)
     prepared = prepared_for(transformer, engine)
     done = run_chunk(prepared, _numbers(transformer, [tokens]), steps, patterns)
     if done.failures:
@@ -129,7 +138,7 @@ def run_batch(
     texts: Iterable[Input],
     *,
     steps: int = 1,
-    trace: Sequence[str] = (),
+    trace: bool | str | Sequence[str] = (),
     engine: Engine = "auto",
     progress: Callable[[int], Any] | None = None,
 ) -> Batch:
@@ -137,7 +146,10 @@ def run_batch(
 
     Work goes in chunks of one length and bounded memory; `progress` is called with the number of inputs that each finished.
     """
-    tokens = [transformer.tokens(text) for text in texts]
+    _check_transformer(transformer)
+    tokens = [transformer.tokens(text) for text in _inputs(texts)]
+    patterns = patterns_of(transformer, trace)
+    _check_whole(steps)
     prepared = prepared_for(transformer, engine)
     by_length: dict[int, list[int]] = {}
     for place, item in enumerate(tokens):
@@ -152,7 +164,7 @@ def run_batch(
         size = chunk_size(transformer, length + steps - 1)
         for first in range(0, len(places), size):
             chosen = places[first : first + size]
-            done = run_chunk(prepared, _numbers(transformer, [tokens[i] for i in chosen]), steps, trace)
+            done = run_chunk(prepared, _numbers(transformer, [tokens[i] for i in chosen]), steps, patterns)
             chains[chosen], logits[chosen] = done.chains, done.logits
             failures.update({chosen[i]: error for i, error in done.failures.items()})
             for name, array in done.trace.items():
@@ -260,9 +272,27 @@ def _answers_as_tokens(transformer: Transformer, numbers: np.ndarray) -> np.ndar
     return as_token[np.maximum(numbers, 0)]
 
 
-def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
+def _check_transformer(given: Any) -> None:
+    if not isinstance(given, Transformer):
+        raise refused("transformer", given, "a Transformer")
+
+
+def _inputs(texts: Any) -> list[Any]:
+    """Several inputs; one text alone would be read as many of one character."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise refused("texts", texts, "a list of inputs; for one there is run")
+    return list(texts)
+
+
+def _check_whole(steps: Any) -> None:
+    if not isinstance(steps, Integral) or isinstance(steps, bool):
+        raise refused("steps", steps, "a whole number of at least 1")
     if steps < 1:
         raise InputError(f"steps is {steps}; a run takes at least one.")
+
+
+def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
+    _check_whole(steps)
     if length + steps - 1 > transformer.max_length:
         most = transformer.max_length - length + 1
         raise InputError(

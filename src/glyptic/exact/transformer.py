@@ -6,22 +6,41 @@
     answer:       argmax softmax(θ_OUTPUT h_n)
 
 All weights are arrays of codes (`glyptic.numbers`), read-only; a transformer never changes, it is made anew. Matrices act on
-columns: W_Q is (d_k, d). Everything is counted from 0.
+columns: W_Q is (d_k, d). Everything is counted from 0, also where the papers and notes count from 1: their first position is
+position 0, their h_1 is `residual[…][0]`.
+
+Codes mean numbers only in a format (whatever its tie rule). What `encode` or `Head.of` wrote knows its format, and so does every
+part of a transformer: in one of another format it is refused. Plain arrays of codes are taken as codes of the transformer's own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from glyptic.arguments import Count, refused, shown
 from glyptic.errors import FormatError, InputError, ModelError
-from glyptic.exact.history import Frame
+from glyptic.exact.history import Frame, texts
 from glyptic.exact.options import Options
-from glyptic.numbers import AnyFormat, Codes, Exact, check_codes, decode, encode
+from glyptic.numbers import (
+    AnyFormat,
+    Codes,
+    Exact,
+    as_format,
+    check_codes,
+    check_width,
+    decode,
+    encode,
+    same_numbers,
+    written_in,
+)
+from glyptic.text import printable
 
 if TYPE_CHECKING:
     from glyptic.exact.running import Batch, Run
@@ -31,8 +50,38 @@ _WORDS = {TIE: "a tie", "UNDEFINED": "a run that met 0/0"}  # what is said in pl
 Input = str | Sequence[str]
 
 
+_FORMATS: WeakKeyDictionary[Part, AnyFormat] = WeakKeyDictionary()  # of parts, once it is known
+
+
+class Part:
+    """Arrays of codes that belong together, and to one format: that of `encode`, or of the first transformer they are in."""
+
+    def __post_init__(self) -> None:
+        for name, array in vars(self).items():
+            if not isinstance(array, np.ndarray | np.generic):
+                raise ModelError(
+                    f"{name} of a {type(self).__name__} is {shown(array)}, not an array of codes; "
+                    f"{type(self).__name__}.of makes one from numbers."
+                )
+            _belong(self, written_in(array), name)  # type: ignore[arg-type]  # a scalar has none
+            object.__setattr__(self, name, np.asarray(array))
+
+
+def _belong(part: Part, format: AnyFormat | None, name: str) -> None:
+    """A part is in a format from now on, if one is given; if it was in another, it is refused."""
+    if format is not None and not same_numbers(_FORMATS.setdefault(part, format), format):
+        raise _of_another_format(name, _FORMATS[part], format)
+
+
+def _of_another_format(name: str, own: AnyFormat, other: AnyFormat) -> ModelError:
+    return ModelError(
+        f"{name} is in {own}, not in {other}, where the same codes are other numbers; "
+        "write it in one format, or bring a whole transformer into another by in_format."
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Head:
+class Head(Part):
     """One attention head: query and key (d_k, d), value (d_v, d), output (d, d_v)."""
 
     query: Codes
@@ -41,14 +90,14 @@ class Head:
     output: Codes
 
     @classmethod
-    def of(cls, format: AnyFormat, query: Any, key: Any, value: Any, output: Any) -> Head:
+    def of(cls, format: str | AnyFormat, query: Any, key: Any, value: Any, output: Any) -> Head:
         """A head from numbers."""
         matrices = {"query": query, "key": key, "value": value, "output": output}
         return cls(**{name: encode(matrix, format, name) for name, matrix in matrices.items()})
 
 
 @dataclass(frozen=True, eq=False)
-class FeedForward:
+class FeedForward(Part):
     """relu between two affine maps: w1 (m, d), b1 (m,), w2 (d, m), b2 (d,)."""
 
     w1: Codes
@@ -57,19 +106,25 @@ class FeedForward:
     b2: Codes
 
     @classmethod
-    def of(cls, format: AnyFormat, w1: Any, b1: Any, w2: Any, b2: Any) -> FeedForward:
+    def of(cls, format: str | AnyFormat, w1: Any, b1: Any, w2: Any, b2: Any) -> FeedForward:
         """A feed-forward from numbers."""
         arrays = {"w1": w1, "b1": b1, "w2": w2, "b2": b2}
         return cls(**{name: encode(array, format, name) for name, array in arrays.items()})
 
 
 @dataclass(frozen=True, eq=False)
-class Norm:
+class Norm(Part):
     """LayerNorm's gain γ and bias β, (d,) each, and ε, a code."""
 
     gain: Codes
     bias: Codes
     epsilon: Codes  # of shape ()
+
+    @classmethod
+    def of(cls, format: str | AnyFormat, gain: Any, bias: Any, epsilon: Any = 0) -> Norm:
+        """A norm from numbers."""
+        arrays = {"gain": gain, "bias": bias, "epsilon": epsilon}
+        return cls(**{name: encode(array, format, name) for name, array in arrays.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +136,36 @@ class Layer:
     attention_norm: Norm | None = None
     feed_forward_norm: Norm | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.heads, Part):
+            raise ModelError(f"heads of a layer is one {type(self.heads).__name__}, and must be a tuple: Layer((head,)).")
+        object.__setattr__(self, "heads", _tuple_of(Head, self.heads, "heads of a layer"))
+        for name, kind in _PARTS_OF_A_LAYER.items():
+            given = getattr(self, name)
+            if not isinstance(given, kind | None):
+                raise ModelError(f"{name} of a layer is {shown(given)}, and must be a {kind.__name__} or None.")
+
+
+_PARTS_OF_A_LAYER: dict[str, type[Part]] = {"feed_forward": FeedForward, "attention_norm": Norm, "feed_forward_norm": Norm}
+
+
+def _tuple_of(kind: type, given: Any, name: str) -> tuple[Any, ...]:
+    """The parts of a kind, in order; what is none is refused with its place."""
+    try:
+        items = tuple(given)
+    except TypeError:
+        raise ModelError(f"{name} is {shown(given)}, and must be a tuple of {kind.__name__}.") from None
+    for i, item in enumerate(items):
+        if not isinstance(item, kind):
+            raise ModelError(f"{name}[{i}] is a {type(item).__name__}, and must be a {kind.__name__}.")
+    return items
+
 
 @dataclass(frozen=True, eq=False)
 class Transformer:
     """A transformer in a finite format. Make one from codes here, or from numbers with `Transformer.of`.
 
-    >>> from glyptic.numbers import Fixed
-    >>> T = Transformer.of(Fixed(4), "ab", ["is_a", "is_b"], token_embedding=[[1, 0], [0, 1]], max_length=5,
+    >>> T = Transformer.of("fixed:4", "ab", ["is_a", "is_b"], token_embedding=[[1, 0], [0, 1]], max_length=5,
     ...                    output=[[1, 0], [0, 1]], answers=["NO", "YES"])
     >>> T.answer("ab")     # without layers it looks at the last token only
     'YES'
@@ -109,7 +187,7 @@ class Transformer:
     @classmethod
     def of(
         cls,
-        format: AnyFormat,
+        format: str | AnyFormat,
         vocabulary: Iterable[str],
         coordinates: Iterable[str],
         token_embedding: Any,
@@ -121,24 +199,27 @@ class Transformer:
         layers: Iterable[Layer] = (),
         **rest: Any,
     ) -> Transformer:
-        """A transformer from numbers; without a position embedding, `max_length` positions of zeros."""
-        names = tuple(coordinates)
-        if position_embedding is None:
-            position_embedding = np.zeros((16 if max_length is None else max_length, len(names)))
+        """A transformer from numbers; without a position embedding, `max_length` positions of zeros (16 if it is not said)."""
+        format, names = as_format(format), _names(coordinates, "coordinates")
+        positions = _position_embedding(position_embedding, max_length, len(names))
         return cls(
             format,
-            tuple(vocabulary),
+            _names(vocabulary, "vocabulary"),
             names,
             encode(token_embedding, format, "token_embedding"),
-            encode(position_embedding, format, "position_embedding"),
-            tuple(layers),
+            encode(positions, format, "position_embedding"),
+            layers,  # type: ignore[arg-type]  # made a tuple below
             encode(output, format, "output"),
-            tuple(answers),
+            _names(answers, "answers"),
             **rest,
         )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "format", as_format(self.format))
+        check_width(self.format)
+        _check_kinds(self)
         _check_names(self)
+        _check_formats(self)
         for part, array, shape in parts(self):
             if array.dtype != np.int64:
                 raise ModelError(
@@ -173,18 +254,27 @@ class Transformer:
 
     def replace(self, **changes: Any) -> Transformer:
         """A transformer with some parts exchanged."""
+        _check_known(changes, type(self), "part")
         return replace(self, **changes)
 
     def with_options(self, **changes: Any) -> Transformer:
         """The same weights, read otherwise: `T.with_options(attention="leftmost")`."""
+        _check_known(changes, Options, "option")
         return replace(self, options=replace(self.options, **changes))
 
-    def in_format(self, format: AnyFormat) -> Transformer:
-        """Every weight rounded to another format; B stays B, for ∞ is meant."""
-        return map_codes(self, lambda codes, _: _convert(codes, self.format, format), format=format)
+    def in_format(self, format: str | AnyFormat) -> Transformer:
+        """Every weight rounded to another format; B stays B and −B stays −B, for ∞ is meant.
+
+        The smallest value of two's complement, −2^m, one step below −B, is rounded like any other number.
+        """
+        new = as_format(format)
+        check_width(new)
+        return map_codes(self, lambda codes, _: _convert(codes, self.format, new), format=new)
 
     def same_as(self, other: Transformer) -> bool:
         """Whether two transformers are equal in every part."""
+        if not isinstance(other, Transformer):
+            return False
         own = (self.format, self.vocabulary, self.coordinates, self.answers, self.options, len(self.layers))
         if own != (other.format, other.vocabulary, other.coordinates, other.answers, other.options, len(other.layers)):
             return False
@@ -202,13 +292,14 @@ class Transformer:
         """An input as tokens: a string is read by characters if all tokens are single characters, else by words."""
         if isinstance(text, str):
             text = list(text) if all(len(token) == 1 for token in self.vocabulary) else text.split()
-        if not text:
+        if not isinstance(text, Sequence | np.ndarray) or isinstance(text, bytes):
+            raise refused("the input", text, "a text or a list of tokens")
+        if not len(text):
             raise InputError("the input is empty; a transformer reads at least one token.")
         for place, token in enumerate(text):
-            if token not in self.vocabulary:
-                raise InputError(
-                    f"unknown token {token!r} at position {place}; the vocabulary is {' '.join(self.vocabulary)}."
-                )
+            if not isinstance(token, str) or token not in self.vocabulary:
+                known = printable(" ".join(self.vocabulary))
+                raise InputError(f"unknown token {shown(token)} at position {place}; the vocabulary is {known}.")
         if len(text) > self.max_length:
             raise InputError(f"the input has {len(text)} tokens; this transformer reads at most {self.max_length}.")
         return tuple(text)
@@ -231,11 +322,11 @@ class Transformer:
 
     # Files and looks ---------------------------------------------------------------------------------------------------
 
-    def save(self, folder: Any) -> None:
+    def save(self, folder: Any, *, overwrite: bool = False) -> None:
         """Write config.json and model.safetensors; see `glyptic.exact.files`."""
         from glyptic.exact.files import save
 
-        save(self, folder)
+        save(self, folder, overwrite=overwrite)
 
     @staticmethod
     def load(folder: Any) -> Transformer:
@@ -335,7 +426,7 @@ def map_codes(transformer: Transformer, change: Any, **rest: Any) -> Transformer
 def _convert(codes: Codes, old: AnyFormat, new: AnyFormat) -> Codes:
     if isinstance(old, Exact) or isinstance(new, Exact):
         return encode(decode(codes, old), new, nearest=isinstance(old, Exact))
-    known: dict[int, int] = {0: 0, old.max_code: new.max_code, old.min_code: new.min_code}
+    known: dict[int, int] = {0: 0, old.max_code: new.max_code, -old.max_code: -new.max_code}
     for code in np.unique(codes).tolist():
         if code not in known:
             known[code] = new.code(new.round(Fraction(old.value(code))))
@@ -343,19 +434,95 @@ def _convert(codes: Codes, old: AnyFormat, new: AnyFormat) -> Codes:
     return np.array([known[code] for code in found.tolist()], np.int64)[inverse].reshape(codes.shape)
 
 
+def _check_known(changes: dict[str, Any], kind: type, what: str) -> None:
+    known = [each.name for each in fields(kind)]
+    for name in changes:
+        if name not in known:
+            raise ModelError(f"there is no {what} {shown(name)}; there are {', '.join(known)}.")
+
+
+_ARRAYS = ("token_embedding", "position_embedding", "output")
+
+
+def _names(given: Any, what: str) -> tuple[Any, ...]:
+    try:
+        return tuple(given)
+    except TypeError:
+        raise ModelError(f"{what} is {shown(given)}, and must be a list of names.") from None
+
+
+def _position_embedding(given: Any, max_length: int | None, width: int) -> Any:
+    """What is given, or zeros; where both are said they must agree."""
+    if max_length is not None:
+        max_length = Count(1)("max_length", max_length)
+    if given is None:
+        return np.zeros((16 if max_length is None else max_length, width))
+    rows = len(given) if hasattr(given, "__len__") else 0
+    if max_length is not None and max_length != rows:
+        raise ModelError(
+            f"max_length is {max_length}, and position_embedding has {rows} rows, one a position; leave one of them out."
+        )
+    return given
+
+
+def _check_kinds(transformer: Transformer) -> None:
+    """Each part is of its kind, and what holds several is a tuple."""
+    for name in ("vocabulary", "coordinates", "answers", "history"):
+        object.__setattr__(transformer, name, _names(getattr(transformer, name), name))
+    if isinstance(transformer.layers, Part | Layer):
+        raise ModelError(f"layers is one {type(transformer.layers).__name__}, and must be a tuple: layers=[Layer((head,))].")
+    object.__setattr__(transformer, "layers", _tuple_of(Layer, transformer.layers, "layers"))
+    codes = (np.ndarray | np.generic, "an array of codes; Transformer.of makes one from numbers")
+    kinds: dict[str, tuple[Any, str]] = dict.fromkeys(_ARRAYS, codes)
+    kinds |= {"options": (Options, "Options"), "final_norm": (Norm | None, "a Norm or None"), "name": (str, "a text")}
+    for name, (kind, wanted) in kinds.items():
+        given = getattr(transformer, name)
+        if not isinstance(given, kind):
+            raise ModelError(f"{name} is {shown(given)}, and must be {wanted}.")
+
+
+def _check_formats(transformer: Transformer) -> None:
+    """What was written in another format is refused; what did not know its format is of this one from now on."""
+    format = transformer.format
+    for name in _ARRAYS:
+        array = getattr(transformer, name)
+        own = written_in(array)
+        if own is not None and not same_numbers(own, format):
+            raise _of_another_format(name, own, format)
+        object.__setattr__(transformer, name, np.asarray(array))
+    named: list[tuple[str, Part | None]] = [("final_norm", transformer.final_norm)]
+    for l, layer in enumerate(transformer.layers):
+        named += [(f"layers.{l}.heads.{h}", head) for h, head in enumerate(layer.heads)]
+        named += [(f"layers.{l}.{name}", getattr(layer, name)) for name in _PARTS_OF_A_LAYER]
+    for name, part in named:
+        if part is not None:
+            _belong(part, format, name)
+
+
 def _check_names(transformer: Transformer) -> None:
     for what in ("vocabulary", "coordinates", "answers"):
         names = getattr(transformer, what)
         if not names or not all(isinstance(name, str) and name for name in names):
-            raise ModelError(f"{what} must be at least one name, and no name empty; it is {names!r}.")
-        twice = [name for name in names if names.count(name) > 1]
+            raise ModelError(f"{what} must be at least one name, and no name empty; it is {shown(names)}.")
+        twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
-            raise ModelError(f"{what} has {twice[0]!r} twice; names must differ.")
+            raise ModelError(f"{what} has {shown(twice[0])} twice; names must differ.")
+        _check_texts(what, names)
+    _check_texts("name", [transformer.name])
+    for number, frame in enumerate(transformer.history):
+        _check_texts(f"history.{number}", texts(frame))
     for word, meaning in _WORDS.items():
         if word in transformer.answers:
             raise ModelError(f"answers has {word!r}, which is the word for {meaning}; choose another name.")
     if _rows(transformer.position_embedding) == 0:
         raise ModelError("position_embedding has no rows; it needs one for each position that may occur.")
+
+
+def _check_texts(what: str, given: Iterable[str]) -> None:
+    """Names are printed in tables, sentences and verdicts: none begins a line of its own, or moves a terminal's cursor."""
+    for text in given:
+        if not isinstance(text, str) or not text.isprintable():
+            raise ModelError(f"{what} has {shown(text)}; names are texts without line breaks, control and direction characters.")
 
 
 def _check_scale(transformer: Transformer) -> None:

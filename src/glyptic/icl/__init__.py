@@ -11,16 +11,18 @@ The theory (`icl.theory`) needs numpy and scipy only:
 | `theorem`, `flow`, `reduced` | the start, gradient flow by (d+1)² equations, and by d + 2 |
 | `risk`, `labels`, `simulate` | the risk on any law of (x, y) in three parts; laws to try it on; the same by sampling |
 | `shifts`, `random_covariance` | one formula for every shift between training and test |
-| `depth` | L layers are L steps of preconditioned gradient descent |
-| `quartic`, `landscape` | critical points, spurious minima, where random starts end |
+| `wishart`, `depth` | L layers are L steps of preconditioned gradient descent; the best steps, exactly |
+| `quartic`, `profile`, `isotropic`, `landscape` | critical points, spurious minima, where random starts end |
+| `heads` | several heads: one convex quadratic, and which minima they lose |
 | `studies`, `pictures` | what the commands of the theory compute and draw |
 
-What trains or compares (`icl.experiments`: tasks, baselines, learners, training, comparisons, sweeps, headline figures) imports
-torch and scikit-learn, and is loaded only when its name is used. `figures` holds what both halves use to show results.
+`names` says what every name means, in commands, functions and files alike. What trains or compares (`icl.experiments`: tasks,
+baselines, learners, training, comparisons, sweeps, headline figures) imports torch and scikit-learn, and is loaded only when its
+name is used. `figures` holds what both halves use to show results.
 
 >>> from glyptic import icl
->>> problem = icl.Problem(icl.spectrum("inverse", 5), context_length=20)
->>> path = icl.reduced_flow(problem, icl.initial_blocks(problem, scale=0.1))
+>>> problem = icl.Problem(icl.spectrum("inverse", 5), 20)
+>>> path = icl.reduced_flow(problem)
 >>> bool(path.excess()[-1] < 1e-12)                     # the flow reaches the closed-form minimum
 True
 """
@@ -43,12 +45,16 @@ _NAMES = {
     "labels": ("LabelLaw", "standard_laws"),
     "shifts": ("Shift", "shifted_risk", "standard_shifts"),
     "random_covariance": ("RandomDiagonal", "optimal_map_over"),
-    "depth": ("preconditioned_gd", "sparse_lsa"),
+    "depth": ("best_descent", "preconditioned_gd", "sparse_lsa"),
+    "wishart": ("wishart_moments",),
     "quartic": ("Quartic",),
+    "profile": ("Profile",),
+    "isotropic": ("isotropic_landscape",),
+    "heads": ("ConvexLoss", "head_flows"),
     "landscape": ("basins", "classify", "critical_points", "rank_one_point"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
-_PARTS = ("theory", "experiments", "figures")
+_PARTS = ("theory", "experiments", "figures", "names")
 
 __all__ = sorted(_HOME)
 

@@ -1,17 +1,24 @@
 """How this room shows results: one style, a plain table, and files that appear whole or not at all.
 
-A result is always three files with one stem: the figure as SVG and PNG, and its numbers as CSV.
+A result is always three files with one stem: the figure as SVG and PNG, and its numbers as CSV. Without matplotlib it is the CSV
+alone, and a hint.
 """
 
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Callable, Mapping, Sequence
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from glyptic.errors import FileError, MissingExtra
+from glyptic.extras import matplotlib
+from glyptic.files import MARK, quoted_path, read_bytes, taken, write_together
+from glyptic.text import printable
 
 # Colours that differ in lightness too, so that they survive grey print and colour blindness (Okabe and Ito).
 COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
@@ -27,6 +34,10 @@ def distinct(count: int) -> list[str]:
     """
     if count <= len(SERIES):
         return SERIES[:count]
+    try:
+        matplotlib()
+    except MissingExtra:  # nothing will be drawn in them
+        return [f"#{index:06x}" for index in range(count)]
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -59,36 +70,87 @@ def new(rows: int = 1, columns: int = 1, size: tuple[float, float] | None = None
     2
     """
     try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("figures need matplotlib, which is not installed: pip install 'glyptic[plot]'.") from None
+        mpl = matplotlib()
+    except MissingExtra as error:
+        blank = Blank(str(error))
+        return blank, blank if rows == columns == 1 else np.full((rows, columns), blank).squeeze()
+    from matplotlib.figure import Figure
+
     with mpl.rc_context(_STYLE):
         # Figure without pyplot: no window, no global list of open figures.
         figure = Figure(figsize=size or (5.6 * columns, 4.2 * rows), layout="constrained")
         return figure, figure.subplots(rows, columns)
 
 
+class Blank:
+    """A figure, and its axes, where nothing can be drawn: every method does nothing, and gives nothing again.
+
+    >>> blank = Blank("no ink")
+    >>> list(blank.plot([1, 2])), blank.get_xlim()
+    ([], (1.0, 10.0))
+    """
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __getattr__(self, name: str) -> Blank:
+        if name.startswith("__"):  # what Python itself asks for is not there
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> Blank:
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __bool__(self) -> bool:
+        return False
+
+    def get_xlim(self) -> tuple[float, float]:
+        return 1.0, 10.0
+
+    get_ylim = get_xlim
+
+    def get_legend_handles_labels(self) -> tuple[list[Any], list[str]]:
+        return [], []
+
+    def __getitem__(self, _: Any) -> Blank:
+        return self
+
+
 def save(figure: Any, data: Data, stem: str | Path) -> list[Path]:
-    """Write stem.svg, stem.png and stem.csv, each under a temporary name first; returns their paths.
+    """Write stem.svg, stem.png and stem.csv, none before all are drawn; returns their paths. Files of others are refused.
 
     `data` is a table: columns by name, all of one length, or a list of rows.
     """
-    import matplotlib as mpl
-
     stem = Path(stem)
     header, rows = _table_of(data)
+    whole = {**_pictures(figure), ".csv": _as_csv(header, rows)}
+    files = {stem.with_name(stem.name + ending): content for ending, content in whole.items()}
+    refuse_others(files)
+    write_together(files, "the figure", parents=True)
+    return [*files]
+
+
+def refuse_others(files: Mapping[Path, bytes]) -> None:
+    """Refuse to write over a picture that Glyptic has not drawn, or a table not beside one, nor of the same columns."""
+    pictures = [path for path in files if path.suffix != ".csv"]
+    drawn = any(path.exists() for path in pictures) and not any(map(taken, pictures))
+    for path, data in files.items():
+        if taken(path) and not (path.suffix == ".csv" and (drawn or data.startswith(read_bytes(path).partition(b"\n")[0]))):
+            raise FileError(f"{quoted_path(path)} is there, and was not written by Glyptic: remove it, or choose another name.")
+
+
+def _pictures(figure: Any) -> dict[str, bytes]:
+    """The figure's files by their endings: none where nothing can be drawn, and a hint."""
+    if isinstance(figure, Blank):
+        print(f"no figure is drawn: {figure.why}", file=sys.stderr)
+        return {}
     _finish(figure)
-    try:
-        stem.parent.mkdir(parents=True, exist_ok=True)
-        with mpl.rc_context(_STYLE):
-            return [
-                _whole(stem, ".svg", lambda path: figure.savefig(path, format="svg", metadata={"Date": None})),
-                _whole(stem, ".png", lambda path: figure.savefig(path, format="png", dpi=160)),
-                _whole(stem, ".csv", lambda path: _write_csv(path, header, rows)),
-            ]
-    except OSError as error:
-        raise FileError(f"cannot write {stem}.svg and its companions ({error.strerror}): choose another.") from None
+    with matplotlib().rc_context(_STYLE):
+        svg = _drawn(figure, "svg", metadata={"Date": None, "Creator": MARK})
+        return {".svg": svg, ".png": _drawn(figure, "png", dpi=160, metadata={"Software": MARK})}
 
 
 def _finish(figure: Any) -> None:
@@ -132,7 +194,7 @@ def _cell(value: Any, digits: int) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]
     if isinstance(value, str | int):
-        return str(value)
+        return printable(str(value))
     return f"{float(value):.{digits}g}"
 
 
@@ -147,20 +209,16 @@ def _table_of(data: Data) -> tuple[list[str], list[list[Any]]]:
     return header, [[row.get(name, "") for name in header] for row in data]
 
 
-def _write_csv(path: Path, header: list[str], rows: list[list[Any]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows([[value.item() if hasattr(value, "item") else value for value in row] for row in rows])
+def _as_csv(header: list[str], rows: list[list[Any]]) -> bytes:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow(header)
+    writer.writerows([[value.item() if hasattr(value, "item") else value for value in row] for row in rows])
+    return stream.getvalue().encode()
 
 
-def _whole(stem: Path, suffix: str, write: Callable[[Path], None]) -> Path:
-    """Write next to the target, then rename: an interrupted run leaves the old file or none."""
-    path = stem.with_name(stem.name + suffix)
-    temporary = stem.with_name(f".{stem.name}.{os.getpid()}{suffix}")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+def _drawn(figure: Any, kind: str, **how: Any) -> bytes:
+    """The picture in memory: what cannot be drawn leaves no file."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format=kind, **how)
+    return stream.getvalue()

@@ -10,8 +10,13 @@ hooks.py        activations by name, ablation, patching          lecture.py     
 checkpoints.py  folders of config.json and safetensors           families/       the public ones, one file each
 cost.py         parameters, FLOPs and memory as a table          linear.py       products, half precision included
 few_rows.py     products of the few rows of a step               packing.py      encoders without work on padding
+stored.py       tensors in files, believed only when checked     memory.py       what cannot fit is refused
+processor.py    before torch's first product
 """
 
+import glyptic.nn.processor  # noqa: F401
+
+# isort: split
 from glyptic.nn.attention import attention
 from glyptic.nn.beam import Hypothesis, beam_search
 from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache

@@ -23,6 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from glyptic.arguments import Count, Number, refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn import masks
 from glyptic.nn.blocked import blocked_attention
@@ -39,6 +40,7 @@ def attention(
     *,
     mask: Tensor | None = None,  # broadcast to [B, H, T, S]: True or 0 where a query may look, or any additive bias
     causal: bool = False,  # the T queries are the last of the S keys
+    window: int | None = None,  # of these a query sees the keys nearer than this, itself included
     scale: float | None = None,  # None: 1/√K
     dropout: float = 0.0,
     backend: str = "sdpa",
@@ -55,29 +57,88 @@ def attention(
     ...
     glyptic.errors.ModelError: backend='sdpa' never holds attention weights; ask backend='reference' for them.
     """
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    _check(q, k, v, mask, window, scale, dropout)
+    if (causal or window is not None) and q.shape[2] > k.shape[2]:
+        raise InputError(f"{q.shape[2]} queries cannot be the last of {k.shape[2]} keys; give a mask instead.")
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        raise ModelError(f"backend={shown(backend)} is not one of {', '.join(BACKENDS)}.")
+    how: dict[str, Any] = {"scale": q.shape[-1] ** -0.5 if scale is None else scale, "dropout": dropout, "backend": backend}
+    return attend(q, k, v, mask, causal, window, need_weights=need_weights, **how)
+
+
+def _check(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, window: int | None, scale: float | None, dropout: float
+) -> None:
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(tensor, Tensor) or tensor.dim() != 4 or not tensor.is_floating_point() or 0 in tensor.shape:
+            raise refused(name, _described(tensor), "a tensor of floating-point numbers [B, H, T, K], none of them 0")
+        if tensor.dtype != q.dtype:
+            raise InputError(f"{name} holds {tensor.dtype} and q {q.dtype}; they must be of one kind.")
+    if k.shape[:3] != v.shape[:3] or k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
+        shapes = f"{tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}"
+        raise InputError(f"q, k, v have shapes {shapes}; they must be [B, H, T, K], [B, G, S, K], [B, G, S, V].")
+    if mask is not None:
+        _check_mask(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
+    if window is not None:
+        Count(1)("window", window)
+    if scale is not None:
+        Number()("scale", scale)
+    Number(least=0, most=1)("dropout", dropout)
+
+
+def _check_mask(mask: Tensor, whole: tuple[int, ...]) -> None:
+    if not isinstance(mask, Tensor) or not (mask.dtype == torch.bool or mask.is_floating_point()):
+        raise refused("mask", _described(mask), "a tensor of Booleans, or of numbers to add")
+    sides = tuple(mask.shape)
+    if len(sides) > 4 or any(a not in (1, b) for a, b in zip(reversed(sides), reversed(whole), strict=False)):
+        raise InputError(f"mask has shape {sides}, which does not broadcast to [B, H, T, S] = {whole}.")
+
+
+def _described(value: Any) -> Any:
+    """A tensor by shape and kind, since its numbers say nothing."""
+    return f"{value.dtype} {list(value.shape)}" if isinstance(value, Tensor) else value
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    window: int | None,
+    scale: float,
+    dropout: float,
+    backend: str,
+    need_weights: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """`attention` of arguments that fit, as layers call it."""
+    if window is not None and backend != "blocked":
+        before = k.shape[2] - q.shape[2]
+        queries, keys = torch.arange(before, k.shape[2], device=q.device), torch.arange(k.shape[2], device=q.device)
+        seen = masks.visible(queries, keys, causal=causal, window=window)
+        mask, causal, window = masks.merge(seen, None if mask is None else _float(mask, q.dtype)), False, None
     if backend != "reference" and is_emulated(q):  # the kernels' products, in float32 (see linear.py)
         mask = mask.float() if mask is not None and mask.is_floating_point() else mask
-        how: dict[str, Any] = {"mask": mask, "causal": causal, "scale": scale, "dropout": dropout, "backend": backend}
-        out, _ = attention(q.float(), k.float(), v.float(), need_weights=need_weights, **how)
+        wide = (q.float(), k.float(), v.float())
+        out, _ = attend(*wide, mask, causal, window, scale, dropout, backend, need_weights)
         return out.to(q.dtype), None
     if backend == "sdpa" and not need_weights:
         return sdpa(q, k, v, mask, causal, scale, dropout), None
-    if backend not in BACKENDS:
-        raise ModelError(f"backend={backend!r} is not one of {', '.join(BACKENDS)}.")
     if need_weights and backend != "reference":
         raise ModelError(f"backend={backend!r} never holds attention weights; ask backend='reference' for them.")
     if backend == "reference":
         return reference(q, k, v, mask, causal, scale, dropout)
     if dropout:
         raise ModelError(f"backend='blocked' has no dropout on weights, so dropout={dropout} cannot be.")
-    return blocked_attention(q, repeat_heads(k, q), repeat_heads(v, q), mask, causal, scale), None
+    return blocked_attention(q, repeat_heads(k, q), repeat_heads(v, q), mask, causal, scale, window), None
 
 
 def sdpa(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float, dropout: float = 0.0
 ) -> Tensor:
     """torch's fused kernel."""
+    if scale < 0:  # the kernel multiplies q and k by √scale
+        q, scale = -q, -scale
     if causal and q.shape[2] == 1:  # the newest query sees all keys
         causal = False
     if causal and (mask is not None or q.shape[2] != k.shape[2]):  # is_causal means the top-left triangle, alone

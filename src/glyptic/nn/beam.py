@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from glyptic.errors import ModelError
-from glyptic.nn.generate import Prompt, as_batch
+from glyptic.arguments import Count, Number, checked
+from glyptic.nn.generate import Prompt, as_batch, checked_logits, checked_stops
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.session import Session
 
@@ -48,13 +49,14 @@ class Hypothesis:
 
 
 @torch.inference_mode()
+@checked
 def beam_search(
     model: Decoder | EncoderDecoder,
-    prompt: Prompt,
+    prompt: Prompt,  # a tensor [B, T] or [T], or lists of tokens
+    max_new_tokens: Annotated[int, Count(1, 2**31 - 1)],
     *,
-    beams: int,
-    max_new_tokens: int,
-    length_penalty: float = 1.0,
+    beams: Annotated[int, Count(1, 10_000)],
+    length_penalty: Annotated[float, Number(least=-20, most=20)] = 1.0,
     stop_tokens: Sequence[int] = (),
     pad_token: int = 0,
     padding_mask: Tensor | None = None,
@@ -62,12 +64,13 @@ def beam_search(
     source_mask: Tensor | None = None,
 ) -> list[list[Hypothesis]]:
     """For each row of the prompt, up to `beams` hypotheses, the best first."""
-    if beams < 1 or max_new_tokens < 1:
-        raise ModelError(f"beams={beams} and max_new_tokens={max_new_tokens} must be at least 1.")
+    vocabulary = model.config.vocabulary or 1
+    pad_token = Count(0, vocabulary - 1)("pad_token", pad_token)
+    stops = set(checked_stops(stop_tokens, vocabulary))
     tokens, mask = as_batch(prompt, padding_mask, pad_token)
     batch, length = tokens.shape
     session = Session(model, batch, length + max_new_tokens, source=source, source_mask=source_mask)
-    logits = session.feed(tokens, mask)
+    logits = checked_logits(session.feed(tokens, mask))
     session.reorder(torch.arange(batch, device=tokens.device).repeat_interleave(beams))
     rows = [_Row(beams) for _ in range(batch)]
     logits = logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
@@ -76,9 +79,9 @@ def beam_search(
     texts: list[list[int]] = [[] for _ in range(batch * beams)]
     logits = logits.repeat_interleave(beams, dim=0)
     for step in range(1, max_new_tokens + 1):
-        candidates = _candidates(logits, scores, max(2, 1 + len(stop_tokens)) * beams)
+        candidates = _candidates(logits, scores, max(2, 1 + len(stops)) * beams)
         last = step == max_new_tokens
-        found, texts, origin = _sort_out(rows, candidates, texts, beams, set(stop_tokens), last, length_penalty, step)
+        found, texts, origin = _sort_out(rows, candidates, texts, beams, stops, last, length_penalty, step)
         if last or all(row.done for row in rows):
             break
         scores = torch.tensor(found, dtype=scores.dtype, device=scores.device)

@@ -5,6 +5,9 @@
     parallel    x ← x + attention(norm₁(x)) + feed_forward(norm₂(x))               GPT-NeoX
 
 A decoder's layer with a memory has cross-attention between the two, with a norm of its own in the same place.
+
+hook_resid_mid and hook_resid_post are the sums. In a post-norm layer what goes on is their norm, and what leaves the layer
+has a name of its own, hook_normalized_resid_post.
 """
 
 from __future__ import annotations
@@ -35,33 +38,34 @@ class Block(nn.Module):
         self.hook_attn_out, self.hook_mlp_out = HookPoint(), HookPoint()
         if not config.parallel:
             self.hook_resid_mid = HookPoint()
+        if self.post:
+            self.hook_normalized_resid_post = HookPoint()
         if cross:
             self.hook_cross_attn_out, self.hook_resid_mid_cross = HookPoint(), HookPoint()
 
     def forward(self, x: Tensor, context: Context, cache: Cache | None = None, memory: Memory | None = None) -> Tensor:
         x = self.hook_resid_pre(x)
         if self.post:
-            x = self._post_norm(x, context, cache, memory)
-        elif self.parallel:
-            attended = self.hook_attn_out(self._drop(self.attn(self.ln1(x), context, cache)))
-            x = x + attended + self.hook_mlp_out(self._drop(self.mlp(self.ln2(x))))
-        else:
-            x = self._pre_norm(x, context, cache, memory)
-        return self.hook_resid_post(x)
+            return self._post_norm(x, context, cache, memory)
+        if not self.parallel:
+            return self._pre_norm(x, context, cache, memory)
+        attended = self.hook_attn_out(self._drop(self.attn(self.ln1(x), context, cache)))
+        return self.hook_resid_post(x + attended + self.hook_mlp_out(self._drop(self.mlp(self.ln2(x)))))
 
     def _pre_norm(self, x: Tensor, context: Context, cache: Cache | None, memory: Memory | None) -> Tensor:
         x = self.hook_resid_mid(x + self.hook_attn_out(self._drop(self.attn(self.ln1(x), context, cache))))
         if self.cross_attn is not None and self.ln_cross is not None and memory is not None:
             attended = self.hook_cross_attn_out(self._drop(self.cross_attn(self.ln_cross(x), memory, cache)))
             x = self.hook_resid_mid_cross(x + attended)
-        return x + self.hook_mlp_out(self._drop(self.mlp(self.ln2(x))))
+        return self.hook_resid_post(x + self.hook_mlp_out(self._drop(self.mlp(self.ln2(x)))))
 
     def _post_norm(self, x: Tensor, context: Context, cache: Cache | None, memory: Memory | None) -> Tensor:
-        x = self.hook_resid_mid(self.ln1(x + self.hook_attn_out(self._drop(self.attn(x, context, cache)))))
+        x = self.ln1(self.hook_resid_mid(x + self.hook_attn_out(self._drop(self.attn(x, context, cache)))))
         if self.cross_attn is not None and self.ln_cross is not None and memory is not None:
             attended = self.hook_cross_attn_out(self._drop(self.cross_attn(x, memory, cache)))
-            x = self.hook_resid_mid_cross(self.ln_cross(x + attended))
-        return self.ln2(x + self.hook_mlp_out(self._drop(self.mlp(x))))
+            x = self.ln_cross(self.hook_resid_mid_cross(x + attended))
+        x = self.ln2(self.hook_resid_post(x + self.hook_mlp_out(self._drop(self.mlp(x)))))
+        return self.hook_normalized_resid_post(x)
 
     def _drop(self, x: Tensor) -> Tensor:
         return drop(x, self.dropout, self.training)

@@ -4,7 +4,8 @@
     RingCache     the last `sliding_window` tokens; older ones are overwritten, so memory does not grow
     FixedCache    as static, but with tensors of constant shape and a tensor for the length: for torch.compile
 
-A forward pass calls `open` once (what will be seen), `update` in each layer, and `advance` at its end.
+A forward pass calls `open` once (what will be seen), `update` in each layer, and `advance` at its end. A cache belongs to the
+model and the memory that filled it: another one is refused until it has been rewound to 0.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from glyptic.arguments import Count, refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn import masks
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.memory import check_memory
+
+SIZE = Count(1, 2**31 - 1)
 
 
 class View(NamedTuple):
@@ -57,14 +62,42 @@ class StaticCache:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        self.capacity = config.context if capacity is None else capacity
+        if not isinstance(config, ModelConfig) or not config.has_decoder:
+            raise refused("config", config, "the ModelConfig of a model with a decoder")
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+            raise refused("dtype", dtype, "a dtype of floating-point numbers")
+        self.capacity = config.context if capacity is None else SIZE("capacity", capacity)
         self.window = config.sliding_window
-        shape = (batch, config.groups, self.capacity, config.head_size)
+        shape = (SIZE("batch", batch), config.groups, self.capacity, config.head_size)
+        if torch.device(device or torch.get_default_device()).type == "cpu":
+            numbers = 2 * config.layers * batch * config.groups * self.capacity * config.head_size
+            check_memory(numbers * dtype.itemsize, f"a cache of batch={batch} and capacity={self.capacity}")
         self.keys = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(config.layers)]
         self.values = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(config.layers)]
         self.cross: dict[int, tuple[Tensor, Tensor]] = {}  # keys and values of an encoder's memory, by layer
         self.real: Tensor | None = None  # [B, capacity]
         self.length: int | Tensor = 0
+        self.filled_by: tuple[Tensor, Tensor | None] | None = None  # a matrix of the model, the vectors of the memory
+
+    def claim(self, config: ModelConfig, weight: Tensor, memory: Tensor | None, x: Tensor) -> None:
+        """Note whose cache this is: of the model with this config and this matrix, looking at this memory."""
+        batch, groups, _, size = self.keys[0].shape
+        if (len(self.keys), groups, size) != (config.layers, config.groups, config.head_size):
+            raise InputError("the cache was made for a model of another shape; make a new one with model.new_cache.")
+        if self.window != config.sliding_window:
+            raise InputError(f"the cache was made for sliding_window={self.window}, not for {config.sliding_window}.")
+        if batch != x.shape[0]:
+            raise InputError(f"the cache was made for batch={batch}, not for {x.shape[0]} rows.")
+        if self.keys[0].dtype != x.dtype or self.keys[0].device != x.device:
+            here, there = f"{self.keys[0].dtype} on {self.keys[0].device}", f"{x.dtype} on {x.device}"
+            raise InputError(f"the cache holds {here} and the model computes in {there}; make it with model.new_cache.")
+        if self.filled_by is None or int(self.length) == 0:
+            self.filled_by = (weight, memory)
+        whose, seen = self.filled_by
+        if whose is not weight:
+            raise InputError("the cache was filled by another model; make a new one with model.new_cache, or rewind it to 0.")
+        if memory is not seen and (memory is None or seen is None or not torch.equal(memory, seen)):
+            raise InputError("the cache was filled with another memory; make a new one with model.new_cache, or rewind it to 0.")
 
     def open(self, new: int, real: Tensor | None = None) -> View:
         start = int(self.length)
@@ -106,16 +139,26 @@ class StaticCache:
 
     def reorder(self, rows: Tensor) -> None:
         """Row i becomes the old row rows[i]: beams that survive."""
+        self._check_rows(rows)
         self.keys = [k[rows] for k in self.keys]
         self.values = [v[rows] for v in self.values]
         self.cross = {layer: (k[rows], v[rows]) for layer, (k, v) in self.cross.items()}
         if self.real is not None:
             self.real = self.real[rows]
+        if self.filled_by is not None and self.filled_by[1] is not None:
+            self.filled_by = (self.filled_by[0], self.filled_by[1][rows])
+
+    def _check_rows(self, rows: Tensor) -> None:
+        batch = self.keys[0].shape[0]
+        if not isinstance(rows, Tensor) or rows.dim() != 1 or rows.dtype not in (torch.int64, torch.int32) or not len(rows):
+            raise refused("rows", rows, "a tensor of row numbers, [B]")
+        if bool((rows < 0).any() | (rows >= batch).any()):
+            raise refused("rows", rows.tolist(), f"row numbers in 0 … {batch - 1}")
 
     def rewind(self, length: int) -> None:
         """Forget everything after the first `length` tokens; they can be written again."""
-        if not 0 <= length <= int(self.length):
-            raise InputError(f"length={length} is not between 0 and the {int(self.length)} tokens of the cache.")
+        if isinstance(length, bool) or not isinstance(length, int) or not 0 <= length <= int(self.length):
+            raise InputError(f"length={shown(length)} is not between 0 and the {int(self.length)} tokens of the cache.")
         if length == 0:  # a new text may have other padding and another memory
             self.real = None
             self.cross.clear()
@@ -171,9 +214,9 @@ class RingCache(StaticCache):
         dtype: torch.dtype = torch.float32,
         device: torch.device | str | None = None,
     ) -> None:
-        if config.sliding_window is None:
+        if isinstance(config, ModelConfig) and config.sliding_window is None:
             raise ModelError("sliding_window=None: a RingCache forgets, so the model needs a sliding_window.")
-        super().__init__(config, batch, config.sliding_window, dtype, device)
+        super().__init__(config, batch, getattr(config, "sliding_window", None), dtype, device)
         self.held = torch.full((self.capacity,), -1, device=device)  # position in each place; [B, capacity] if padded
         self.seen: Tensor | None = None  # [B] real tokens so far, once there is padding
         self.writes: tuple[Tensor, ...] = ()  # rows, places and new tokens of what `update` writes

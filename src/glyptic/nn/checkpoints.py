@@ -9,72 +9,132 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from glyptic.errors import FileError, ModelError
+from glyptic.arguments import refused, shown
+from glyptic.errors import FileError, InputError, ModelError
+from glyptic.files import Content, quoted_path, read_json, recover, says, write_folder
+from glyptic.nn import stored
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.families import FAMILIES, Family
 from glyptic.nn.models import MODELS, Model
 
 NATIVE = "glyptic"
-SHOWN = 8  # names in an error before "and 12 more"
-KINDS = {"F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16, "I64": torch.int64}
 FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-FREE = ("backend", "dropout", "attention_dropout", "position_precision")  # not a matter of the checkpoint
+# not a matter of the checkpoint: how it is computed, and what training alone knows
+FREE = ("backend", "dropout", "attention_dropout", "position_precision", "output_bias_frozen")
 
 
 def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **changes: Any) -> Any:
-    """The model of a folder, in inference mode; `dtype` None: as stored. `changes` go to its config (`backend=`)."""
-    model = _load(Path(folder), changes, headers=False)
-    for parameter in model.parameters():
-        parameter.requires_grad_(True)
-    return (model if dtype is None else model.to(dtype)).eval()
+    """The model of a folder, in inference mode. `changes` go to its config (`backend=`).
+
+    `dtype` None: as stored; where a file holds several kinds of numbers (T5 in float16 keeps its `wo` in float32), all
+    become the one that holds them all, so that nothing is rounded and nothing overflows.
+    """
+    if dtype is not None and dtype not in FLOATING:
+        raise refused("dtype", dtype, f"one of {', '.join(map(str, FLOATING))}, or None")
+    path = _folder(folder)
+    files, config, model, family = _described(path, changes)
+    weights = _one_kind(_our_weights(path, family, config, stored.read_numbers(list(files))), dtype)
+    learned = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    model.load_state_dict(weights, assign=True)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(name in learned)
+    return model.eval()
 
 
 def read_config(folder: str | os.PathLike[str]) -> ModelConfig:
     """The config of a folder's model. Names and shapes of its weights are checked; their numbers are not read."""
-    return _load(Path(folder), {}, headers=True).config
+    return _described(_folder(folder), {})[2].config
 
 
-def _load(folder: Path, changes: dict[str, Any], *, headers: bool) -> Model:
-    fields, tensors = _read_config(folder), _read_tensors(folder, headers)
+def _described(folder: Path, changes: dict[str, Any]) -> tuple[Any, ModelConfig, Model, Family | None]:
+    """Files, config as stored, model without numbers, and family, after everything but the numbers has been checked."""
+    recover(folder)
+    fields = _read_config(folder)
     model_type = fields.pop("model_type", None)
-    if model_type == NATIVE:
-        config, weights = _native_config(folder, fields), tensors
-    elif model_type in FAMILIES:
-        family = FAMILIES[model_type]
-        config = _config(folder, family, fields, set(tensors))
-        weights = _translate(folder, family, config, tensors)
-    else:
+    if not isinstance(model_type, str) or model_type not in (*FAMILIES, NATIVE):
         known = ", ".join([*FAMILIES, NATIVE])
-        raise FileError(f"{folder}/config.json: model_type={model_type!r} is not one of {known}.")
+        raise FileError(f"{_json(folder)}: model_type={shown(model_type)} is not one of {known}.")
+    family = FAMILIES.get(model_type)
+    files = stored.shards(folder)
+    headers = stored.read_headers(files)
+    try:
+        config = ModelConfig.from_dict(fields) if family is None else family.read_config(fields, set(headers))
+        _check_extent(config, headers, family)
+    except (FileError, InputError, ModelError) as error:
+        raise FileError(f"{_json(folder)}: {error}") from None
     with torch.device("meta"):
         model = MODELS[config.kind](config.replace(**changes))
-    _check_names(folder, model, weights)
-    model.load_state_dict(weights, assign=True)
-    return model
+    _check_names(folder, model, _our_weights(folder, family, config, headers), family, config)
+    return files, config, model, family
 
 
-def save(model: Model, folder: str | os.PathLike[str], *, family: str | None = None) -> None:
-    """Write the model: our own layout, or that of a public family if its config can be said there."""
-    folder = Path(folder)
+def _check_extent(config: ModelConfig, tensors: Mapping[str, Tensor], family: Family | None) -> None:
+    """Sizes beyond anything in the file are refused before anything is made of them."""
+    largest = max((tensor.numel() for tensor in tensors.values()), default=0)
+    sizes = {name: getattr(config, name) for name in ("width", "heads", "vocabulary", "classes", "token_types", "patch_size")}
+    sizes |= {"head_width": config.heads * config.head_size, "feed_forward_width": config.hidden_size}
+    sizes |= {"context": config.context if config.positions == "learned" else 0}
+    sizes |= {"relative_buckets": config.relative_buckets if config.positions == "t5" else 0}
+    sizes |= {"relative_distance": config.relative_distance if config.positions == "shaw" else 0}
+    for name, size in sizes.items():
+        if size is not None and size > largest:
+            theirs = name if family is None else family.name_of(name)
+            raise FileError(f"{theirs} needs a tensor of at least {size} numbers, and the largest in the file has {largest}.")
+    for name, layers in (("layers", config.layers), ("encoder_layers", config.depth_of_encoder)):
+        if layers > len(tensors):
+            theirs = name if family is None else family.name_of(name)
+            raise FileError(f"{theirs}={layers} needs as many tensors at least, and there are {len(tensors)}.")
+
+
+def _our_weights(folder: Path, family: Family | None, config: ModelConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return tensors if family is None else _translate(folder, family, config, tensors)
+
+
+def _one_kind(weights: dict[str, Tensor], dtype: torch.dtype | None) -> dict[str, Tensor]:
+    """All floating-point numbers in the kind that is asked for, or in the narrowest that holds all of them."""
+    kinds = {tensor.dtype for tensor in weights.values() if tensor.is_floating_point()}
+    if dtype is None:
+        dtype = torch.float64 if torch.float64 in kinds else kinds.pop() if len(kinds) == 1 else torch.float32
+    return {name: tensor.to(dtype) if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
+
+
+def save(
+    model: Model, folder: str | os.PathLike[str], *, family: str | None = None, overwrite: bool = False
+) -> None:
+    """Write the model: our own layout, or that of a public family if its config can be said there.
+
+    The folder must be new or empty, or hold a model in our own layout and nothing else: who wrote a public one cannot be seen.
+    `overwrite` replaces the config.json and model.safetensors of anyone, and keeps other files.
+    """
+    if not isinstance(model, Model):
+        raise refused("model", model, "a model of glyptic.nn")
+    path = _folder(folder)
     state = {name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()}
     if family is None:
         fields: dict[str, Any] = {"model_type": NATIVE, **model.config.to_dict()}
     else:
-        if family not in FAMILIES:
-            raise ModelError(f"family={family!r} is not one of {', '.join(FAMILIES)}.")
+        if not isinstance(family, str) or family not in FAMILIES:
+            raise ModelError(f"family={shown(family)} is not one of {', '.join(FAMILIES)}.")
         fields, state = _to_family(model, FAMILIES[family], state)
-    folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / "model.safetensors", lambda path: save_file(state, path, metadata={"format": "pt"}))
     text = json.dumps(fields, indent=2) + "\n"
-    _replace(folder / "config.json", lambda path: path.write_text(text, encoding="utf-8"))
+    files: dict[str, Content] = {"model.safetensors": lambda path: _write_tensors(state, path), "config.json": text.encode()}
+    write_folder(path, files, says("config.json", "model_type", NATIVE), overwrite=overwrite)
+
+
+def _write_tensors(state: dict[str, Tensor], path: Path) -> None:
+    try:
+        save_file(state, path, metadata={"format": "pt"})  # straight from the tensors' memory
+    except SafetensorError as error:
+        raise FileError(f"cannot write model.safetensors: {error}.") from None
 
 
 def _to_family(model: Model, family: Family, state: dict[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -114,125 +174,91 @@ def _same_field(field: str, value: Any, back: ModelConfig, config: ModelConfig) 
     return back.to_dict()[field] == value
 
 
+def _folder(folder: Any) -> Path:
+    if not isinstance(folder, str | os.PathLike) or not str(folder) or "\0" in str(folder):
+        raise refused("folder", folder, "a path")
+    return Path(folder)
+
+
+def _json(folder: Path) -> str:
+    return quoted_path(folder / "config.json")
+
+
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
-    if not path.is_file():
-        raise FileError(f"{folder} has no config.json; give a local folder with config.json and model.safetensors.")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError) as error:
-        raise FileError(f"{path} is not JSON: {error}.") from None
+    if not os.path.lexists(path):
+        raise FileError(
+            f"{quoted_path(folder)} has no config.json; give a local folder with config.json and model.safetensors."
+        )
+    fields = read_json(path)
     if not isinstance(fields, dict):
-        raise FileError(f"{path} must hold an object, not a {type(fields).__name__}.")
+        raise FileError(f"{_json(folder)} must hold an object, not a {type(fields).__name__}.")
     return fields
-
-
-def _read_tensors(folder: Path, headers: bool) -> dict[str, Tensor]:
-    """All tensors of model.safetensors, or of the shards that its index names; `headers`: without their numbers."""
-    tensors: dict[str, Tensor] = {}
-    for path in _files(folder):
-        try:
-            with safe_open(path, framework="pt") as file:
-                for name in file.keys():  # noqa: SIM118 (not a dict)
-                    # a copy is aligned in memory and independent of the file, which a view into it is not
-                    tensors[name] = _header(file.get_slice(name)) if headers else file.get_tensor(name).clone()
-        except (SafetensorError, OSError) as error:
-            raise FileError(f"{path} is damaged or not a safetensors file: {error}.") from None
-    return tensors
-
-
-def _header(stored: Any) -> Tensor:
-    """Shape and kind of a tensor in a file."""
-    return torch.empty(stored.get_shape(), dtype=KINDS.get(stored.get_dtype(), torch.int8), device="meta")
-
-
-def _files(folder: Path) -> list[Path]:
-    single, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-    if single.is_file():
-        return [single]
-    if index.is_file():
-        try:
-            shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-        except (ValueError, KeyError, AttributeError):
-            raise FileError(f"{index} has no weight_map.") from None
-        if any(Path(shard).name != shard for shard in shards):
-            raise FileError(f"{index} names a file outside its folder.")
-        return [folder / shard for shard in shards]
-    if list(folder.glob("*.bin")) or list(folder.glob("*.pt")):
-        raise FileError(f"{folder} holds pickled weights only, which can run code; convert them to model.safetensors.")
-    raise FileError(f"{folder} has no model.safetensors.")
-
-
-def _config(folder: Path, family: Family, fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    try:
-        return family.read_config(fields, names)
-    except KeyError as error:
-        raise FileError(f"{folder}/config.json has no {error.args[0]!r}, which {family.model_type} needs.") from None
-
-
-def _native_config(folder: Path, fields: dict[str, Any]) -> ModelConfig:
-    try:
-        return ModelConfig.from_dict(fields)
-    except ModelError as error:
-        raise FileError(f"{folder}/config.json: {error}") from None
 
 
 def _translate(folder: Path, family: Family, config: ModelConfig, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their tensors → ours; missing and unexpected names are listed in their words."""
-    tensors = {family.modern(name): tensor for name, tensor in tensors.items()}
-    strip = bool(family.prefix) and not any(name.startswith(family.prefix) for name in tensors)
-    if strip:
-        tensors = {_with_prefix(name, family): tensor for name, tensor in tensors.items()}
+    tensors = _with_modern_names(folder, family, tensors)
     entries = family.entries(config)
     wanted = {name for entry in entries for name in entry.theirs}
-    ignored = {n for n in tensors.keys() - wanted if any(fnmatch.fnmatchcase(n, p) for p in family.ignored)}
-    tied = {"lm_head.weight", "embed_out.weight", "cls.predictions.decoder.weight"} if config.tied else set()
-    _report(folder, wanted - tensors.keys(), tensors.keys() - wanted - ignored - tied, [])
-    weights: dict[str, Tensor] = {}
-    for entry in entries:
-        try:
-            weights[entry.ours] = entry.to_ours([tensors[name] for name in entry.theirs])
-        except (RuntimeError, IndexError):
-            shapes = ", ".join(f"{name} {tuple(tensors[name].shape)}" for name in entry.theirs)
-            raise FileError(f"{folder}: tensors do not have the shapes that config.json says: {shapes}.") from None
-    return weights
+    beside = tensors.keys() - wanted
+    ignored = {name for name in beside if any(fnmatch.fnmatchcase(name, pattern) for pattern in family.ignored)}
+    copies = {name: family.copies[name] for name in beside & family.copies.keys() if family.copies[name] in tensors}
+    _report(folder, wanted - tensors.keys(), beside - ignored - copies.keys(), _not_floating(tensors, wanted))
+    for name, original in copies.items():
+        if not tensors[name].is_meta and not tensors[name].equal(tensors[original]):
+            raise FileError(f"{quoted_path(folder)}: {name} and {original} differ, and config.json says that they are one.")
+    if family.check is not None:
+        family.check(config, tensors)
+    return {entry.ours: _translated(folder, entry, tensors) for entry in entries}
 
 
-def _with_prefix(name: str, family: Family) -> str:
-    outside = ("lm_head.", "cls.", "classifier.")
-    return name if name.startswith(outside) else family.prefix + name
+def _with_modern_names(folder: Path, family: Family, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Under today's names, with the prefix that files of the base model alone leave out."""
+    modern = [family.modern(name) for name in tensors]
+    if family.prefix and not any(name.startswith(family.prefix) for name in modern):
+        outside = ("lm_head.", "cls.", "classifier.")
+        modern = [name if name.startswith(outside) else family.prefix + name for name in modern]
+    found = dict(zip(modern, tensors.values(), strict=True))
+    if len(found) < len(tensors):
+        twice = {name for name in modern if modern.count(name) > 1}
+        raise FileError(f"{quoted_path(folder)} holds a tensor under its old and its new name: {stored.listed(twice)}.")
+    return found
 
 
-def _check_names(folder: Path, model: Model, weights: dict[str, Tensor]) -> None:
+def _translated(folder: Path, entry: Any, tensors: Mapping[str, Tensor]) -> Tensor:
+    try:
+        return entry.to_ours([tensors[name] for name in entry.theirs])
+    except (RuntimeError, IndexError):
+        shapes = ", ".join(f"{name} {tuple(tensors[name].shape)}" for name in entry.theirs)
+        raise FileError(
+            f"{quoted_path(folder)}: tensors do not have the shapes that config.json says: {shapes}."
+        ) from None
+
+
+def _check_names(
+    folder: Path, model: Model, weights: dict[str, Tensor], family: Family | None, config: ModelConfig
+) -> None:
     wanted = model.state_dict()
+    theirs = {} if family is None else {entry.ours: ", ".join(entry.theirs) + " as " for entry in family.entries(config)}
+    both = wanted.keys() & weights.keys()
     wrong = [
-        f"{name} is {tuple(weights[name].shape)}, not {tuple(wanted[name].shape)}"
-        for name in wanted.keys() & weights.keys()
+        f"{theirs.get(name, '')}{name} is {tuple(weights[name].shape)}, not {tuple(wanted[name].shape)}"
+        for name in both
         if wanted[name].shape != weights[name].shape
     ]
-    wrong += [
-        f"{name} holds {str(weights[name].dtype).removeprefix('torch.')}, not floating-point numbers"
-        for name in wanted.keys() & weights.keys()
-        if wanted[name].is_floating_point() and weights[name].dtype not in FLOATING
-    ]
-    _report(folder, wanted.keys() - weights.keys(), weights.keys() - wanted.keys(), sorted(wrong))
+    wrong += _not_floating(weights, {name for name in both if wanted[name].is_floating_point()})
+    _report(folder, wanted.keys() - weights.keys(), weights.keys() - wanted.keys(), wrong)
+
+
+def _not_floating(tensors: Mapping[str, Tensor], names: set[str]) -> list[str]:
+    """Which of these hold anything but floating-point numbers: stacked with others they would be taken for such."""
+    kinds = {name: tensors[name].dtype for name in names & tensors.keys() if tensors[name].dtype not in FLOATING}
+    return [f"{name} holds {str(kind).removeprefix('torch.')}, not floating-point numbers" for name, kind in kinds.items()]
 
 
 def _report(folder: Path, missing: set[str], unexpected: set[str], wrong: list[str]) -> None:
-    parts = []
-    for title, names in (("missing", sorted(missing)), ("unexpected", sorted(unexpected)), ("of wrong shape or kind", wrong)):
-        if names:
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-            parts.append(f"{title}: {', '.join(names[:SHOWN])}{more}")
+    titles = {"missing": missing, "unexpected": unexpected, "of wrong shape or kind": wrong}
+    parts = [f"{title}: {stored.listed(names)}" for title, names in titles.items() if names]
     if parts:
-        raise FileError(f"{folder} does not hold the model of its config.json; {'; '.join(parts)}.")
-
-
-def _replace(path: Path, write: Any) -> None:
-    """Write under another name, then rename: a reader never sees half a file."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise FileError(f"{quoted_path(folder)} does not hold the model of its config.json; {'; '.join(parts)}.")

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
+from glyptic.arguments import shown
 from glyptic.errors import ModelError
+from glyptic.text import printable
 
 KINDS = ("decoder", "encoder", "encoder_decoder", "vit")
 POSITIONS = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi", "none")
@@ -47,6 +50,13 @@ class RotaryScaling:
         _one_of("rotary_scaling.kind", self.kind, ROTARY_SCALINGS)
         if self.factor < 1:
             raise ModelError(f"rotary_scaling.factor={self.factor!r} must be at least 1.")
+        if self.low_frequency_factor <= 0 or self.low_frequency_factor >= self.high_frequency_factor:
+            raise ModelError(
+                f"rotary_scaling.low_frequency_factor={self.low_frequency_factor!r} must be above 0 and below "
+                f"high_frequency_factor={self.high_frequency_factor!r}."
+            )
+        if self.beta_fast <= 0 or self.beta_slow <= 0:
+            raise ModelError(f"beta_fast={self.beta_fast!r} and beta_slow={self.beta_slow!r} must be above 0.")
         if self.kind in ("llama3", "yarn") and self.original_context < 1:
             raise ModelError(f"rotary_scaling.kind={self.kind!r} needs original_context, the trained length.")
 
@@ -123,11 +133,16 @@ class ModelConfig:
     token_types: int = 0
     """Segment embeddings (BERT has 2)."""
     head: str = "linear"
-    """`none`: hidden states; `linear`: logits over tokens; `mlm`: BERT's; `class`: logits over `classes`."""
+    """`none`: hidden states; `linear`: logits over tokens; `mlm`: BERT's; `class`: logits over `classes`.
+
+    `class` reads the first real token of an encoder, and the last real one of a decoder, which alone has seen all others.
+    """
     classes: int = 0
     tied: bool = True
     """Output matrix = token embedding."""
     output_bias: bool = False
+    output_bias_frozen: bool = False
+    """Training leaves the output's bias as it is (Marian)."""
     output_scale: float = 1.0
     """Hidden states are multiplied by this before the output matrix (T5: 1/√D)."""
 
@@ -187,6 +202,8 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> ModelConfig:
         """Inverse of `to_dict`; a field that is unknown or missing is named."""
+        if not isinstance(fields, dict):
+            raise ModelError(f"{shown(fields)} must be a dictionary of fields.")
         scaling = fields.get("rotary_scaling")
         if isinstance(scaling, dict):
             fields = fields | {"rotary_scaling": _from_fields(RotaryScaling, scaling)}
@@ -203,8 +220,8 @@ def _from_fields(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def _known(kind: Any, fields: dict[str, Any]) -> None:
-    for name in sorted(fields.keys() - {field.name for field in dataclasses.fields(kind)}):
-        raise ModelError(f"{name}={fields[name]!r} is not a field of {kind.__name__}.")
+    for name in sorted(fields.keys() - {field.name for field in dataclasses.fields(kind)}, key=str):
+        raise ModelError(f"{printable(str(name))}={shown(fields[name])} is not a field of {kind.__name__}.")
 
 
 KINDS_OF_VALUES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -223,13 +240,18 @@ def _check_types(config: Any, prefix: str = "") -> None:
         value, (types, text) = getattr(config, field.name), KINDS_OF_VALUES[kind]
         if value is None and optional:
             continue
-        if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool"):
-            raise ModelError(f"{prefix}{field.name}={value!r} must be {text}{' or None' if optional else ''}.")
+        if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool") or not _bounded(value):
+            raise ModelError(f"{prefix}{field.name}={shown(value)} must be {text}{' or None' if optional else ''}.")
+
+
+def _bounded(value: object) -> bool:
+    """Numbers are finite, and whole ones fit where torch and files keep them."""
+    return isfinite(value) if isinstance(value, float) else not isinstance(value, int) or abs(value) < 2**31
 
 
 def _one_of(field: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise ModelError(f"{field}={value!r} is not one of {', '.join(choices)}.")
+        raise ModelError(f"{field}={shown(value)} is not one of {', '.join(choices)}.")
 
 
 def _check_choices(config: ModelConfig) -> None:
@@ -256,6 +278,10 @@ def _check_sizes(config: ModelConfig) -> None:
             raise ModelError(f"{field}={getattr(config, field)!r} must be at least 0 and below 1.")
     if not 0 < config.rotary_fraction <= 1:
         raise ModelError(f"rotary_fraction={config.rotary_fraction!r} must be above 0 and at most 1.")
+    if config.rotary_base <= 0:
+        raise ModelError(f"rotary_base={config.rotary_base!r} must be above 0.")
+    if config.token_types < 0 or config.classes < 0:
+        raise ModelError(f"token_types={config.token_types} and classes={config.classes} must not be negative.")
     if config.norm_eps < 0:
         raise ModelError(f"norm_eps={config.norm_eps!r} must not be negative.")
 
@@ -295,6 +321,11 @@ def _check_positions(config: ModelConfig) -> None:
             f"rotary_fraction={config.rotary_fraction!r} rotates {rotated} of head_width={config.head_size}; "
             "rotary positions need an even number of at least 2."
         )
+    kind = None if config.rotary_scaling is None else config.rotary_scaling.kind
+    if kind == "yarn" and config.rotary_base <= 1:
+        raise ModelError(f"rotary_base={config.rotary_base!r} must be above 1 for rotary_scaling.kind='yarn'.")
+    if kind == "ntk" and rotated < 4:
+        raise ModelError(f"rotary_scaling.kind='ntk' needs at least 4 rotated coordinates a head, not {rotated}.")
     if config.positions in ("sinusoidal", "transformer_xl") and config.width % 2:
         raise ModelError(f"positions={config.positions!r} needs an even width, not width={config.width}.")
     if config.positions == "shaw" and config.backend != "reference":

@@ -2,7 +2,8 @@
 
 A FLOP is one multiplication or one addition of a matrix product, as torch's `FlopCounterMode` counts (the tests compare
 the two on every kind of model); norms and activations count nothing. Causal attention is counted whole, as torch does,
-although half of its scores are masked; `blocked` computes, and is counted at, little more than half.
+although half of its scores are masked; `blocked` computes, and is counted at, little more than half, and with a sliding
+window little more than the window.
 
     projections        2·BT·D·(H+2G)K + 2·BT·HK·D        linear in the length T
     attention          4·B·H·T²·K                        the lecture's N²D: scores, then the mixture of values
@@ -16,13 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
-from glyptic.errors import InputError
-from glyptic.exact.report import table
+from glyptic.arguments import Count, checked
 from glyptic.nn.blocked import blocks
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.feed_forward import GATED
 from glyptic.nn.models import Model
+from glyptic.text import table
+
+Amount = Annotated[int, Count(1, 2**24)]  # of sequences, or of tokens
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,10 @@ class Cost:
         )
 
 
-def cost(of: ModelConfig | Model, batch: int = 1, length: int | None = None, source_length: int | None = None) -> Cost:
+@checked
+def cost(
+    of: ModelConfig | Model, batch: Amount = 1, length: Amount | None = None, source_length: Amount | None = None
+) -> Cost:
     """The cost of a forward pass over tokens [batch, length]; None: the model's context.
 
     >>> from glyptic.nn import preset
@@ -97,8 +104,6 @@ def cost(of: ModelConfig | Model, batch: int = 1, length: int | None = None, sou
         length = (config.image_size // config.patch_size) ** 2 + 1
     length = config.context if length is None else length
     source = length if source_length is None else source_length
-    if min(batch, length, source) < 1:
-        raise InputError(f"batch={batch}, length={length} and source_length={source} must be at least 1.")
     parts = tuple(p for p in _parts(config, batch, length, source) if p.parameters or p.flops or p.kept)
     seen = {"decoder": length, "encoder_decoder": length + source}.get(config.kind, 0)
     cache = 2 * config.layers * batch * seen * config.groups * config.head_size
@@ -166,7 +171,8 @@ def _self_attention(
     yield Part(f"{prefix}attention projections", "projections", parameters, flops, kept, layers)
     pairs, saved = length * length, tokens * H  # sdpa keeps one logarithm a row
     if config.backend == "blocked":
-        pairs = sum((end - start) * seen for start, end, seen in blocks(length, length, causal))
+        found = blocks(length, length, causal, config.sliding_window)
+        pairs = sum((end - start) * (seen - first) for start, end, first, seen in found)
         saved = batch * H * pairs
     elif config.backend == "reference":
         saved = batch * H * pairs

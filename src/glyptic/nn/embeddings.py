@@ -11,13 +11,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glyptic.arguments import refused
 from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.feed_forward import activate
 from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.linear import Linear, linear
 from glyptic.nn.multi_head import drop
 from glyptic.nn.norms import LayerNorm, make_norm
 from glyptic.nn.positions import Learned, Sinusoidal
+
+INTEGERS = (torch.int64, torch.int32)  # what torch looks up rows by
 
 
 class InputEmbedding(nn.Module):
@@ -41,21 +45,27 @@ class InputEmbedding(nn.Module):
         if (tokens is None) == (vectors is None):
             raise InputError("give either tokens or vectors, not both and not neither.")
         if vectors is not None:
+            if not isinstance(vectors, Tensor) or not vectors.is_floating_point():
+                raise refused("vectors", vectors, "a tensor of floating-point numbers")
             if vectors.dim() != 3 or vectors.shape[-1] != self.width:
                 raise InputError(f"vectors have shape {tuple(vectors.shape)}; they must be [B, T, width={self.width}].")
-            return vectors
+            return _not_empty(vectors, "vectors")
         assert tokens is not None
         if self.token is None:
             raise InputError("this model has vocabulary=None: give vectors=, not tokens.")
-        if tokens.dim() != 2 or tokens.is_floating_point():
+        if not isinstance(tokens, Tensor):
+            raise refused("tokens", tokens, "a tensor of integers [B, T]")
+        if tokens.dim() != 2 or tokens.dtype not in INTEGERS:
             raise InputError(f"tokens have shape {tuple(tokens.shape)} and dtype {tokens.dtype}; give integers [B, T].")
-        embedded = _look_up(tokens, self.token.weight, "tokens")
+        embedded = _look_up(_not_empty(tokens, "tokens"), self.token.weight, "tokens")
         return embedded if self.scale == 1.0 else embedded * self.scale
 
     def forward(
         self, x: Tensor, positions: Tensor, end: int | None, types: Tensor | None = None, hook: HookPoint | None = None
     ) -> Tensor:
         """Add positions [T] or [B, T] and types [B, T] to what was looked up; `hook` is the stack's hook_pos_embed."""
+        if types is not None:
+            self._check_types(types, x)
         if self.token_type is not None:
             table = self.token_type.weight
             x = x + (table[0] if types is None else _look_up(types, table, "types"))
@@ -65,6 +75,18 @@ class InputEmbedding(nn.Module):
         if self.norm is not None:
             x = self.norm(x)
         return drop(x, self.dropout, self.training)
+
+    def _check_types(self, types: Tensor, x: Tensor) -> None:
+        if self.token_type is None:
+            raise InputError("this model has token_types=0, so types have no meaning for it; leave them out.")
+        if not isinstance(types, Tensor) or types.shape != x.shape[:2] or types.dtype not in INTEGERS:
+            raise refused("types", types, f"a tensor of integers of shape {tuple(x.shape[:2])}")
+
+
+def _not_empty(x: Tensor, what: str) -> Tensor:
+    if x.shape[0] == 0 or x.shape[1] == 0:
+        raise InputError(f"{what} have shape {tuple(x.shape)}; give at least one row and one token.")
+    return x
 
 
 def _look_up(ids: Tensor, table: Tensor, what: str) -> Tensor:
@@ -87,8 +109,12 @@ class PatchEmbedding(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         expected = (self.channels, self.size, self.size)
+        if not isinstance(images, Tensor) or not images.is_floating_point():
+            raise refused("images", images, "a tensor of floating-point numbers")
         if images.dim() != 4 or tuple(images.shape[1:]) != expected:
             raise InputError(f"images have shape {tuple(images.shape)}; they must be [B, *{expected}].")
+        if images.shape[0] == 0:
+            raise InputError(f"images have shape {tuple(images.shape)}; give at least one.")
         B, C, _, _ = images.shape
         n, p = self.size // self.patch, self.patch
         patches = images.view(B, C, n, p, n, p).permute(0, 2, 4, 1, 3, 5).reshape(B, n * n, C * p * p)
@@ -96,24 +122,22 @@ class PatchEmbedding(nn.Module):
 
 
 class Output(nn.Module):
-    """Hidden states [B, T, D] → logits; `mlm` has BERT's extra layer, `class` reads the first token."""
+    """Hidden states [B, T, D] → logits; `mlm` has BERT's extra layer, with the feed-forward's function."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.kind, self.scale = config.head, config.output_scale
+        self.kind, self.scale, self.activation = config.head, config.output_scale, config.feed_forward
         size = config.classes if config.head == "class" else (config.vocabulary or 0)
         tied = config.tied and config.head != "class"
         self.weight = None if tied else nn.Parameter(torch.empty(size, config.width))
         has_bias = config.output_bias or config.head in ("mlm", "class")
-        self.bias = nn.Parameter(torch.zeros(size)) if has_bias else None
+        self.bias = nn.Parameter(torch.zeros(size), requires_grad=not config.output_bias_frozen) if has_bias else None
         self.dense = Linear(config.width, config.width) if config.head == "mlm" else None
         self.norm = LayerNorm(config.width, eps=config.norm_eps) if config.head == "mlm" else None
 
     def forward(self, hidden: Tensor, embedding: Tensor | None) -> Tensor:
-        if self.kind == "class":
-            hidden = hidden[:, 0]
         if self.dense is not None and self.norm is not None:
-            hidden = self.norm(F.gelu(self.dense(hidden)))
+            hidden = self.norm(activate(self.activation, self.dense(hidden)))
         if self.scale != 1.0:
             hidden = hidden * self.scale
         weight = self.weight if self.weight is not None else embedding

@@ -16,11 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import SEED, refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.embeddings import InputEmbedding, Output, PatchEmbedding
 from glyptic.nn.initialize import initialize
+from glyptic.nn.memory import check_memory
 from glyptic.nn.multi_head import Memory
 from glyptic.nn.stack import Stack
 
@@ -32,27 +34,52 @@ class Model(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        if config.kind != self.kind:
-            raise ModelError(f"kind={config.kind!r} is not what {type(self).__name__} is built from; use nn.build.")
+        self._check(config)
         self.config = config
         self.embedding = InputEmbedding(config)
         self.output = Output(config) if config.head != "none" else None
 
-    def logits(self, hidden: Tensor) -> Tensor:
-        """Hidden states → logits; hidden states themselves if the model has no head."""
+    @classmethod
+    def _check(cls, config: ModelConfig) -> None:
+        if not isinstance(config, ModelConfig):
+            raise refused("config", config, "a ModelConfig")
+        if config.kind != cls.kind:
+            raise ModelError(f"kind={config.kind!r} is not what {cls.__name__} is built from; use nn.build.")
+
+    def logits(self, hidden: Tensor, padding_mask: Tensor | None = None) -> Tensor:
+        """Hidden states → logits; hidden states themselves if the model has no head.
+
+        With head='class' one token of each row of [B, T, D] decides: the first real one of an encoder, and of a decoder the
+        last real one, since the first sees nothing but itself. `padding_mask` [B, T] says which are real.
+        """
         if self.output is None:
             return hidden
+        if self.config.head == "class":
+            hidden = self._deciding(hidden, padding_mask)
         return self.output(hidden, None if self.embedding.token is None else self.embedding.token.weight)
+
+    def _deciding(self, hidden: Tensor, real: Tensor | None) -> Tensor:
+        """[B, T, D] → [B, D]: the vector that the class is read from."""
+        last = self.config.has_decoder
+        if real is None:
+            return hidden[:, -1] if last else hidden[:, 0]
+        if not torch.compiler.is_compiling() and not bool(real.any(-1).all()):
+            raise InputError("padding_mask has a row without a real token, which has no class.")
+        counted = real.long().cumsum(-1)
+        place = (counted == counted[:, -1:]).long().argmax(-1) if last else real.long().argmax(-1)
+        return hidden[torch.arange(hidden.shape[0], device=hidden.device), place]
 
     def new_cache(self, batch: int, capacity: int | None = None, kind: str = "static") -> Cache:
         """An empty cache for this model: `static`, `ring` (needs sliding_window) or `fixed` (for torch.compile)."""
         if not self.config.has_decoder:
             raise ModelError(f"kind={self.config.kind!r} sees the whole input at once and has no use for a cache.")
         weight = next(self.parameters())
-        if kind == "ring":
+        if isinstance(kind, str) and kind == "ring":
+            if capacity is not None:
+                raise ModelError("a ring has the capacity of its sliding_window; leave capacity out.")
             return RingCache(self.config, batch, weight.dtype, weight.device)
-        if kind not in ("static", "fixed"):
-            raise ModelError(f"kind={kind!r} is not a cache; choose static, ring or fixed.")
+        if not isinstance(kind, str) or kind not in ("static", "fixed"):
+            raise ModelError(f"kind={shown(kind)} is not a cache; choose static, ring or fixed.")
         make = FixedCache if kind == "fixed" else StaticCache
         return make(self.config, batch, capacity, weight.dtype, weight.device)
 
@@ -67,7 +94,7 @@ class Model(nn.Module):
         packed: bool = False,
     ) -> Tensor:
         """Positions, then the stack."""
-        view = stack.open_view(x, real, cache)
+        view = stack.open_view(x, real, cache, memory)
         x = self.embedding(stack.hook_embed(x), view.rows, view.end, types, stack.hook_pos_embed)
         return stack(x, view, cache, memory, packed)
 
@@ -101,7 +128,7 @@ class Decoder(Model):
 
     def forward(self, tokens: Tensor | None = None, **inputs: Any) -> Tensor:
         """[B, T, V]; the arguments are those of `hidden`."""
-        return self.logits(self.hidden(tokens, **inputs))
+        return self.logits(self.hidden(tokens, **inputs), inputs.get("padding_mask"))
 
 
 class Encoder(Model):
@@ -128,7 +155,7 @@ class Encoder(Model):
 
     def forward(self, tokens: Tensor | None = None, **inputs: Any) -> Tensor:
         """Logits; the arguments are those of `hidden`."""
-        return self.logits(self.hidden(tokens, **inputs))
+        return self.logits(self.hidden(tokens, **inputs), inputs.get("padding_mask"))
 
 
 class EncoderDecoder(Model):
@@ -156,11 +183,8 @@ class EncoderDecoder(Model):
         cache: Cache | None = None,
     ) -> Tensor:
         """[B, T, D] of the decoder."""
-        if memory is None:
-            raise InputError("an encoder–decoder needs memory=model.encode(source).")
         x = self.embedding.look_up(tokens, vectors)
-        if memory.vectors.shape[0] != x.shape[0]:
-            raise InputError(f"the memory has {memory.vectors.shape[0]} rows and the target {x.shape[0]}.")
+        memory = _checked_memory(memory, x)
         return self._run(self.decoder, x, padding_mask, cache, memory)
 
     def forward(
@@ -168,7 +192,21 @@ class EncoderDecoder(Model):
     ) -> Tensor:
         """source [B, M], target [B, T] → logits [B, T, V]."""
         memory = self.encode(source, source_mask)
-        return self.logits(self.hidden(target, memory=memory, padding_mask=target_mask))
+        return self.logits(self.hidden(target, memory=memory, padding_mask=target_mask), target_mask)
+
+
+def _checked_memory(memory: Memory | None, x: Tensor) -> Memory:
+    """The memory, if it is one for the new tokens x [B, T, D]."""
+    if not isinstance(memory, Memory):
+        raise InputError("an encoder–decoder needs memory=model.encode(source).")
+    vectors, mask = memory
+    if not isinstance(vectors, Tensor) or vectors.dim() != 3 or vectors.shape[2] != x.shape[2] or vectors.dtype != x.dtype:
+        raise refused("memory.vectors", vectors, f"of shape [B, M, {x.shape[2]}] and dtype {x.dtype}")
+    if vectors.shape[0] != x.shape[0]:
+        raise InputError(f"the memory has {vectors.shape[0]} rows and the target {x.shape[0]}.")
+    if mask is not None and (not isinstance(mask, Tensor) or mask.shape != (x.shape[0], 1, 1, vectors.shape[1])):
+        raise refused("memory.mask", mask, f"of shape {(x.shape[0], 1, 1, vectors.shape[1])}")
+    return memory
 
 
 class ViT(Model):
@@ -177,6 +215,7 @@ class ViT(Model):
     kind = "vit"
 
     def __init__(self, config: ModelConfig) -> None:
+        self._check(config)
         patches = (config.image_size // config.patch_size) ** 2
         config = config.replace(context=patches + 1, vocabulary=None)
         super().__init__(config)
@@ -197,12 +236,25 @@ MODELS = {model.kind: model for model in (Decoder, Encoder, EncoderDecoder, ViT)
 
 def build(config: ModelConfig, *, seed: int | None = None) -> Any:
     """The model that a config describes, with fresh weights; the same seed gives the same weights."""
+    if not isinstance(config, ModelConfig):
+        raise refused("config", config, "a ModelConfig")
+    seed = None if seed is None else SEED("seed", seed)
+    _check_memory(config)
     with torch.random.fork_rng(devices=[], enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
         model = MODELS[config.kind](config)
         initialize(model, config.embedding_scale)
     return model
+
+
+def _check_memory(config: ModelConfig) -> None:
+    """Refuse, before anything is made, a model whose matrices alone do not fit into this machine."""
+    layers = config.layers + (config.depth_of_encoder if config.kind == "encoder_decoder" else 0)
+    inner = (2 * config.heads + 2 * config.groups) * config.head_size + 2 * config.hidden_size
+    tables = (config.vocabulary or 0) + (config.context if config.positions == "learned" else 0) + config.token_types
+    if torch.get_default_device().type == "cpu":
+        check_memory(torch.get_default_dtype().itemsize * config.width * (layers * inner + tables), "the model")
 
 
 def with_backend(model: Model, backend: str) -> Any:
@@ -212,6 +264,8 @@ def with_backend(model: Model, backend: str) -> Any:
     >>> with_backend(model, "reference").config.backend, model.config.backend
     ('reference', 'sdpa')
     """
+    if not isinstance(model, Model):
+        raise refused("model", model, "a model of glyptic.nn")
     config = model.config.replace(backend=backend)
     shared = {id(t): t for t in (*model.parameters(), *model.buffers())}
     twin = copy.deepcopy(model, shared)

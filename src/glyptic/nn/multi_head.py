@@ -14,13 +14,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glyptic.nn import masks
-from glyptic.nn.attention import attention, reference
+from glyptic.nn.attention import attend, reference
 from glyptic.nn.cache import Cache
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.linear import Linear
 from glyptic.nn.packing import Packing
-from glyptic.nn.positions import Shaw, TransformerXL, rotate
+from glyptic.nn.positions import Shaw, TransformerXL, halves, rotate
 
 
 class Context(NamedTuple):
@@ -28,6 +28,7 @@ class Context(NamedTuple):
 
     mask: Tensor | None = None  # broadcast to [B, H, T, S]; boolean, or additive if positions add a bias
     causal: bool = False  # a plain lower triangle, which needs no tensor
+    window: int | None = None  # a plain band, which `blocked` needs no tensor for
     rotation: Tensor | None = None  # rotary: complex [T, 1, R/2] or [B, T, 1, R/2]
     distances: Tensor | None = None  # Shaw, Transformer-XL: i − j, [T, S] or [B, 1, T, S]
     sinusoids: Tensor | None = None  # Transformer-XL: R of distances −(T−1) … span−1
@@ -46,14 +47,14 @@ class _Heads(nn.Module):
         self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint()
 
     def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, window: int | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """q [B, H, T, K], k and v [B, G, S, K] → z [B, H, T, K] and, from `reference`, the weights."""
         dropout = self.dropout if self.training else 0.0
         if self.backend == "reference":
             hooks = (self.hook_attn_scores, self.hook_pattern)
             return reference(q, k, v, mask, causal, self.scale, dropout, *hooks)
-        return attention(q, k, v, mask=mask, causal=causal, scale=self.scale, dropout=dropout, backend=self.backend)
+        return attend(q, k, v, mask, causal, window, self.scale, dropout, self.backend)
 
     def project(self, z: Tensor, packing: Packing | None = None) -> Tensor:
         """Concatenate heads and project: [B, H, T, K] → [B, T, D]."""
@@ -72,7 +73,9 @@ class SelfAttention(_Heads):
         self.shaw = Shaw(config) if config.positions == "shaw" else None
         self.relative = TransformerXL(config) if config.positions == "transformer_xl" else None
         if config.positions == "rotary":
-            self.hook_rot_q, self.hook_rot_k = HookPoint(), HookPoint()
+            order = halves(self.size, int(config.rotary_fraction * self.size))
+            self.hook_q, self.hook_k = HookPoint(order), HookPoint(order)
+            self.hook_rot_q, self.hook_rot_k = HookPoint(order), HookPoint(order)
 
     def forward(self, x: Tensor, context: Context, cache: Cache | None = None) -> Tensor:  # [B, T, D]
         qkv = self.qkv(x)
@@ -87,7 +90,7 @@ class SelfAttention(_Heads):
         if cache is not None:
             k, v = cache.update(self.layer, k, v)
         if context.distances is None:
-            z, _ = self.attend(q, k, v, context.mask, context.causal)
+            z, _ = self.attend(q, k, v, context.mask, context.causal, context.window)
         else:
             z = self._attend_relative(q, k, v, context, context.distances)
         return self.project(z, context.packing)
@@ -97,7 +100,7 @@ class SelfAttention(_Heads):
         if self.relative is not None:
             assert context.sinusoids is not None
             bias = self.scale * self.relative.bias(q, distances, context.sinusoids)
-            z, _ = self.attend(q + self.relative.u, k, v, masks.merge(context.mask, bias), context.causal)
+            z, _ = self.attend(q + self.relative.u, k, v, masks.merge(context.mask, bias), context.causal, context.window)
             return z
         assert self.shaw is not None
         bias = self.scale * self.shaw.bias(q, distances)

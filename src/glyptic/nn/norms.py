@@ -11,9 +11,14 @@
 
 A norm that pools over tokens sees the future, so a decoder refuses it: `instance` in the config, `batch` when it is
 run in training mode.
+
+`hook_normalized` is x̂, before γ and β. Only while somebody listens is x̂ computed by itself; what the norm gives is then
+the same to the last bit, unless x̂ was changed.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -21,13 +26,50 @@ from torch import Tensor, nn
 
 from glyptic.errors import ModelError
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.hook_point import HookPoint
 
 
-class LayerNorm(nn.LayerNorm):
+class _Hooked(nn.Module):
+    """A norm that is one kernel, `normalize(x, γ, β)`, and gives x̂ if both are None."""
+
+    weight: Any
+    bias: Any
+
+    def __init__(self, *sizes: Any, **settings: Any) -> None:
+        super().__init__(*sizes, **settings)
+        self.hook_normalized = HookPoint()
+
+    def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
+        whole = self.normalize(x, self.weight, self.bias)
+        if self.hook_normalized.listener is None:
+            return whole
+        normalized = self.normalize(x, None, None)
+        before = normalized.detach().clone()  # a listener may write into what it is shown
+        shown = self.hook_normalized(normalized)
+        scaled = shown * self.weight + self.bias
+        return _Value.apply(whole, scaled) if torch.equal(shown, before) else scaled
+
+
+class _Value(torch.autograd.Function):
+    """The value of one tensor with the gradient of another, so that an x̂ that was kept is part of the graph."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, graph: Tensor) -> Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:  # type: ignore[override]
+        return None, gradient
+
+
+class LayerNorm(_Hooked, nn.LayerNorm):
     """γ (x − mean) / √(variance + ε) + β over the features of each token."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+    def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
+        return torch.layer_norm(x, self.normalized_shape, gain, bias, self.eps)
 
 
 class RMSNorm(nn.Module):
@@ -40,6 +82,7 @@ class RMSNorm(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
         self.eps, self.outside = eps, outside
+        self.hook_normalized = HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
         precise = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
@@ -48,33 +91,37 @@ class RMSNorm(nn.Module):
             inverse = 1.0 / (norm * x.shape[-1] ** -0.5 + self.eps)
         else:
             inverse = torch.rsqrt(norm * norm / x.shape[-1] + self.eps)
-        return (precise * inverse).to(x.dtype) * self.weight
+        return self.hook_normalized((precise * inverse).to(x.dtype)) * self.weight
 
 
-class GroupNorm(nn.GroupNorm):
+class GroupNorm(_Hooked, nn.GroupNorm):
     """Each token's features in groups, each group normalized by itself; one group is LayerNorm."""
 
-    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
-        return super().forward(x.reshape(-1, x.shape[-1])).view(x.shape)
+    def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
+        return F.group_norm(x.reshape(-1, x.shape[-1]), self.num_groups, gain, bias, self.eps).view(x.shape)
 
 
-class BatchNorm(nn.BatchNorm1d):
+class BatchNorm(_Hooked, nn.BatchNorm1d):
     """Each feature over all tokens of the batch; a decoder may only use its running statistics."""
 
     def __init__(self, width: int, eps: float = 1e-5, causal: bool = False) -> None:
         super().__init__(width, eps=eps)
         self.causal = causal
 
-    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
+    def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
         if self.training and self.causal:
             raise ModelError(
                 "norm='batch' in training pools over all tokens, so a causal model would see the future; "
                 "call eval(), or use norm='layer'."
             )
-        return super().forward(x.reshape(-1, x.shape[-1])).view(x.shape)
+        flat = x.reshape(-1, x.shape[-1])
+        if gain is not None:
+            return nn.BatchNorm1d.forward(self, flat).view(x.shape)
+        running = (None, None) if self.training else (self.running_mean, self.running_var)  # counted once, not twice
+        return F.batch_norm(flat, *running, training=self.training, eps=self.eps).view(x.shape)
 
 
-class InstanceNorm(nn.Module):
+class InstanceNorm(_Hooked):
     """Each feature over the tokens of one sequence."""
 
     def __init__(self, width: int, eps: float = 1e-5) -> None:
@@ -83,8 +130,8 @@ class InstanceNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
         self.eps = eps
 
-    def forward(self, x: Tensor) -> Tensor:  # [B, T, D]
-        return F.instance_norm(x.transpose(1, 2), weight=self.weight, bias=self.bias, eps=self.eps).transpose(1, 2)
+    def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
+        return F.instance_norm(x.transpose(1, 2), weight=gain, bias=bias, eps=self.eps).transpose(1, 2)
 
 
 def make_norm(config: ModelConfig, causal: bool = False) -> nn.Module:

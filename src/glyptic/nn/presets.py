@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from glyptic.arguments import shown
 from glyptic.errors import ModelError
 from glyptic.nn.config import ModelConfig
 
@@ -148,12 +149,11 @@ def preset(name: str, **changes: Any) -> ModelConfig:
     >>> preset("gpt2", layers=2, width=64, heads=4).head_size
     16
     """
-    if name not in PRESETS:
-        raise ModelError(f"{name!r} is not a preset; there are {', '.join(sorted(PRESETS))}.")
+    if not isinstance(name, str) or name not in PRESETS:
+        raise ModelError(f"{shown(name)} is not a preset; there are {', '.join(sorted(PRESETS))}.")
     fields = {**PRESETS[name], **changes}
-    if name == "t5" and "output_scale" not in changes:
-        fields["output_scale"] = fields["width"] ** -0.5
     known = ModelConfig.__dataclass_fields__
     for field in changes.keys() - known.keys():
         raise ModelError(f"{field}={changes[field]!r} is not a field of ModelConfig.")
-    return ModelConfig(**fields)
+    config = ModelConfig(**fields)
+    return config.replace(output_scale=config.width**-0.5) if name == "t5" and "output_scale" not in changes else config

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from glyptic.errors import ModelError
+from glyptic.arguments import Count, Number, check_fields
+
+COLD = 0.01
+COLDEST = 1e-30  # a float32; whatever is less likely has probability 0 long before
 
 
 @dataclass(frozen=True)
@@ -21,30 +25,25 @@ class Sampling:
     tensor([[-inf, 3., 2., -inf]])
     """
 
-    temperature: float = 0.0
+    temperature: Annotated[float, Number(least=0)] = 0.0
     """0: the most likely token (greedy); otherwise logits are divided by it."""
-    top_k: int | None = None
+    top_k: Annotated[int, Count()] | None = None
     """Only the k most likely."""
-    top_p: float | None = None
+    top_p: Annotated[float, Number(above=0, most=1)] | None = None
     """Only the smallest set of most likely tokens whose probabilities reach p."""
-    min_p: float | None = None
+    min_p: Annotated[float, Number(above=0, most=1)] | None = None
     """Only tokens at least p times as likely as the most likely one."""
 
     def __post_init__(self) -> None:
-        if self.temperature < 0:
-            raise ModelError(f"temperature={self.temperature} must not be negative.")
-        if self.top_k is not None and self.top_k < 1:
-            raise ModelError(f"top_k={self.top_k} must be at least 1.")
-        for name in ("top_p", "min_p"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value <= 1:
-                raise ModelError(f"{name}={value} must be above 0 and at most 1.")
+        check_fields(self)
 
 
 def filtered(logits: Tensor, sampling: Sampling) -> Tensor:
     """Logits [B, V] at the temperature, −∞ where a filter forbids a token; in float32 at least."""
     precise = logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
-    logits = precise / sampling.temperature
+    if sampling.temperature < COLD:  # quotients might pass all bounds; a common shift changes no probability
+        precise = precise - precise.amax(-1, keepdim=True)
+    logits = precise / max(sampling.temperature, COLDEST)
     if sampling.top_k is not None and sampling.top_k < logits.shape[-1]:
         least = logits.topk(sampling.top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < least, float("-inf"))

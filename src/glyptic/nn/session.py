@@ -13,10 +13,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from glyptic.arguments import refused
 from glyptic.errors import InputError, ModelError
 from glyptic.nn import few_rows
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.multi_head import Memory
+
+
+def check_ends(padding_mask: Tensor | None) -> None:
+    """Refuse rows that end in padding, after which there is nothing to say."""
+    if padding_mask is None:
+        return
+    if not isinstance(padding_mask, Tensor) or padding_mask.dim() != 2 or padding_mask.dtype != torch.bool:
+        raise refused("padding_mask", padding_mask, "a boolean tensor [B, T], True where a token is real")
+    if padding_mask.shape[1] and not bool(padding_mask[:, -1].all()):
+        raise InputError("padding_mask is False at the end of a row, after which there is nothing to say; pad on the left.")
 
 
 class Session:
@@ -34,22 +45,26 @@ class Session:
         packed: bool = False,
     ) -> None:
         """`packed`: copy large matrices, as they are now, into a layout for steps of `batch` rows (`few_rows.py`)."""
+        if not isinstance(model, Decoder | EncoderDecoder):
+            raise refused("model", model, "a decoder or an encoder–decoder of glyptic.nn")
         if model.training:
             raise ModelError("generation needs inference mode; call model.eval() first.")
         if model.config.head not in ("linear", "mlm"):
             raise ModelError(f"head={model.config.head!r} gives no logits over tokens to generate from; use head='linear'.")
         if isinstance(model, EncoderDecoder) != (source is not None):
             raise InputError("an encoder–decoder generates from source=, and only an encoder–decoder does.")
+        if source is None and source_mask is not None:
+            raise InputError("source_mask is of a source; give source too, or neither.")
+        self.of = model
         self.model = few_rows.packed(model, batch) if packed else model
-        self.cache = model.new_cache(batch, capacity, cache)
+        self.cache = model.new_cache(batch, None if cache == "ring" else capacity, cache)
         self.inputs: dict[str, Any] = {}
         if isinstance(model, EncoderDecoder) and source is not None:
             self.inputs["memory"] = model.encode(source, source_mask)
 
     def feed(self, tokens: Tensor, padding_mask: Tensor | None = None) -> Tensor:
         """tokens [B, T] → logits [B, V] after the last of them, which must be real in every row."""
-        if padding_mask is not None and not bool(padding_mask[:, -1].all()):
-            raise InputError("padding_mask is False at the end of a row, after which there is nothing to say; pad on the left.")
+        check_ends(padding_mask)
         hidden = self.model.hidden(tokens, padding_mask=padding_mask, cache=self.cache, **self.inputs)
         return self.model.logits(hidden[:, -1])
 
@@ -59,7 +74,9 @@ class Session:
         memory = self.inputs.get("memory")
         if memory is not None:
             mask = None if memory.mask is None else memory.mask[rows]
-            self.inputs["memory"] = Memory(memory.vectors[rows], mask)
+            filled = self.cache.filled_by  # the cache has reordered what it saw: the same tensor is known again
+            vectors = memory.vectors[rows] if filled is None or filled[1] is None else filled[1]
+            self.inputs["memory"] = Memory(vectors, mask)
 
     def reset(self) -> None:
         """Forget the text, keep the memory and the storage."""

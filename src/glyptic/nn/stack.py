@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import refused
 from glyptic.errors import InputError
 from glyptic.nn import masks
 from glyptic.nn.block import Block
@@ -57,19 +58,26 @@ class Stack(nn.Module):
             x = block(x, context)
         return packing.spread(self.ln_final(x))
 
-    def open_view(self, x: Tensor, real: Tensor | None, cache: Cache | None) -> View:
+    def open_view(self, x: Tensor, real: Tensor | None, cache: Cache | None, memory: Memory | None = None) -> View:
         """What T new tokens see: themselves and the cache; `real` [B, T] is False for padding."""
         batch, new = x.shape[:2]
+        weight: Tensor = self.blocks[0].attn.qkv.weight  # type: ignore[union-attr, assignment]
+        if x.dtype != weight.dtype and not torch.is_autocast_enabled(x.device.type):
+            raise InputError(f"the input holds {x.dtype} and the model computes in {weight.dtype}; convert one of them.")
         if real is not None:
             refuse_padding(self.config, self.training)
+            if not isinstance(real, Tensor):
+                raise refused("padding_mask", real, f"a boolean tensor of shape {(batch, new)}, True where a token is real")
             if real.shape != (batch, new) or real.dtype != torch.bool:
                 raise InputError(
                     f"padding_mask has shape {tuple(real.shape)} and dtype {real.dtype}; it must be boolean, "
                     f"{(batch, new)}, True where a token is real."
                 )
         if cache is not None:
-            if cache.keys[0].shape[0] != batch:
-                raise InputError(f"the cache was made for batch={cache.keys[0].shape[0]}, not for {batch} rows.")
+            if not isinstance(cache, Cache):
+                raise refused("cache", cache, "a cache that model.new_cache made")
+            if not torch.compiler.is_compiling():  # a compiled step belongs to one model and one cache
+                cache.claim(self.config, weight, None if memory is None else memory.vectors, x)
             return cache.open(new, real)
         if real is None:
             return View(torch.arange(new, device=x.device), None, new, new)
@@ -85,17 +93,19 @@ class Stack(nn.Module):
         whole = view.keys is None and view.span == x.shape[1]
         keys = torch.arange(view.span, device=x.device) if view.keys is None else view.keys
         mask: Tensor | None = None
-        if not whole or config.sliding_window is not None:
+        banded = whole and config.backend == "blocked"  # which skips what a window hides, and needs no mask for it
+        if not whole or (config.sliding_window is not None and not banded):
             mask = masks.visible(view.positions, keys, causal=self.causal, window=config.sliding_window)
             mask = mask[:, None] if view.padded else mask  # [B, 1, T, S], the same for all heads
         causal = whole and mask is None and self.causal
+        window = config.sliding_window if banded else None
         if self.score_bias is None and positions not in RELATIVE:
-            return Context(mask, causal, rotation)
+            return Context(mask, causal, window, rotation)
         distances = masks.distances(view.positions, keys)
         if self.score_bias is not None:
-            return Context(masks.merge(mask, self.score_bias(distances, x.dtype)), causal)
+            return Context(masks.merge(mask, self.score_bias(distances, x.dtype)), causal, window)
         distances = distances[:, None] if view.padded else distances
-        return Context(mask, causal, None, distances, self._sinusoids(x, view))
+        return Context(mask, causal, window, None, distances, self._sinusoids(x, view))
 
     def _sinusoids(self, x: Tensor, view: View) -> Tensor | None:
         if self.config.positions != "transformer_xl":

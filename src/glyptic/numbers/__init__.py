@@ -8,9 +8,22 @@ exponential   the correctly rounded exp
 """
 
 from glyptic.numbers.arithmetic import Arithmetic, Attention, Products
-from glyptic.numbers.codes import Codes, check_codes, decode, encode, number, to_float64
+from glyptic.numbers.codes import Codes, check_codes, check_width, decode, encode, number, to_float64, written_in
 from glyptic.numbers.exponential import exp_rounded
-from glyptic.numbers.formats import NAMED, AnyFormat, Exact, Fixed, Float, Format, Ieee, Q, Ties, parse_format
+from glyptic.numbers.formats import (
+    NAMED,
+    AnyFormat,
+    Exact,
+    Fixed,
+    Float,
+    Format,
+    Ieee,
+    Q,
+    Ties,
+    as_format,
+    parse_format,
+    same_numbers,
+)
 from glyptic.numbers.reference import Reference
 
 __all__ = [
@@ -28,11 +41,15 @@ __all__ = [
     "Q",
     "Reference",
     "Ties",
+    "as_format",
     "check_codes",
+    "check_width",
     "decode",
     "encode",
     "exp_rounded",
     "number",
     "parse_format",
+    "same_numbers",
     "to_float64",
+    "written_in",
 ]

@@ -6,14 +6,22 @@ fractions; `Fast`, compiled; and, in `glyptic.prove`, terms of a solver. Arrays 
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
+from glyptic.arguments import shown
+from glyptic.errors import FormatError
 from glyptic.numbers.codes import Codes
 from glyptic.numbers.formats import AnyFormat
 
 Array = Any
-Products = Literal["rounded", "fused"]
+Products = Literal["rounded", "fused", "unrounded"]
 Attention = Literal["softmax", "max-subtracted", "leftmost", "rightmost", "average"]
+
+
+def check_products(products: str, known: tuple[str, ...] = get_args(Products)) -> None:
+    """A reading of inner products must be one that the arithmetic knows."""
+    if products not in known:
+        raise FormatError(f"products={shown(products)}: this arithmetic knows {', '.join(known)}.")
 
 
 class Arithmetic(Protocol):

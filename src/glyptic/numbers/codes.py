@@ -1,20 +1,44 @@
 """Between arrays of codes and arrays of numbers: how weights are written, stored and read.
 
 `encode` accepts what people write (integers, floats, fractions, "1/2", "B", "-B", "∞") and refuses what is not in the format;
-`decode` gives exact fractions, `to_float64` exact doubles where the format allows it.
+`decode` gives exact fractions, `to_float64` exact doubles where the format allows it. What `encode` gives knows its format, so
+that a transformer can refuse weights that were written in another.
 """
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from glyptic.arguments import shown
 from glyptic.errors import FormatError
-from glyptic.numbers.formats import AnyFormat, Exact, Format
+from glyptic.numbers.formats import CODE_BITS, AnyFormat, Exact, Format, as_format
 
 Codes = np.ndarray  # of int64
+
+
+class Written(np.ndarray):
+    """Codes as `encode` gives them: an array like any other, with the format that they were written in.
+
+    Views keep it, and so does arithmetic on codes, which stays in the format. Plain arrays of codes have none: they mean what
+    the transformer that takes them says.
+    """
+
+    format: AnyFormat | None
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.format = getattr(source, "format", None)
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+def written_in(codes: Codes) -> AnyFormat | None:
+    """The format that codes were written in, if they know it."""
+    return getattr(codes, "format", None)
 
 
 def number(text: Any, format: AnyFormat) -> Fraction:
@@ -24,46 +48,64 @@ def number(text: Any, format: AnyFormat) -> Fraction:
         if name in ("B", "+B", "-B"):
             return -format.max if name[0] == "-" else format.max
         try:
-            return Fraction(name)
+            if not re.search(r"[eE][+-]?\d{5}", name):  # a power of ten that would fill the memory
+                return Fraction(name)
         except (ValueError, ZeroDivisionError):
-            raise FormatError(f"{text!r} is not a number; write 3, 0.25, 1/2, B or -B.") from None
+            pass
+        raise FormatError(f"{shown(text)} is not a number; write 3, 0.25, 1/2, B or -B.")
     if isinstance(text, float | np.floating) and not np.isfinite(text):
         raise FormatError(f"{text} is not a number of {format}; its largest value is written B.")
-    return Fraction(text.item() if isinstance(text, np.generic) else text)
+    try:
+        return Fraction(text.item() if isinstance(text, np.generic) else text)
+    except (TypeError, ValueError):
+        raise FormatError(f"{shown(text)} is not a number; write 3, 0.25, 1/2, B or -B.") from None
 
 
-def encode(values: Any, format: AnyFormat, part: str = "value", nearest: bool = False) -> Codes:
+def encode(values: Any, format: str | AnyFormat, part: str = "value", nearest: bool = False) -> Codes:
     """The codes of numbers, as an int64 array of the same shape.
 
     A number that is not in the format is an error that names the part and the place; with `nearest` it is rounded instead.
 
-    >>> from glyptic.numbers import Fixed
-    >>> encode([1, "1/2", "-B"], Fixed(2))
+    >>> encode([1, "1/2", "-B"], "fixed:2")
     array([  4,   2, -15])
     """
-    _check_width(format)
+    format = as_format(format)
+    codes = encode_plainly(values, format, part, nearest).view(Written)
+    codes.format = format
+    return codes
+
+
+def encode_plainly(values: Any, format: AnyFormat, part: str = "value", nearest: bool = False) -> Codes:
+    """The same as a plain array: for what is computed in one format throughout."""
+    check_width(format)
     try:
         array = np.asarray(values)
     except ValueError:
         raise FormatError(f"{part}: its rows have different lengths; write an array of one shape.") from None
     if isinstance(format, Format) and _doubles_hold(array, format):
-        return _encode_floats(array.astype(np.float64), format, part, nearest)
+        return np.asarray(_encode_floats(array.astype(np.float64), format, part, nearest))
     items = np.asarray(values, dtype=object)
     out = np.zeros(items.shape, np.int64)
     for place in np.ndindex(items.shape):
-        x = number(items[place], format)
         try:
+            x = number(items[place], format)
             out[place] = format.code(format.round(x) if nearest else x)
         except OverflowError:
-            raise FormatError(f"{part}{list(place) if place else ''}: {x} is too large for a code of 64 bits.") from None
+            raise FormatError(f"{_at(part, place)}: {shown(items[place])} is too large for a code of 64 bits.") from None
         except FormatError as error:
-            raise FormatError(f"{part}{list(place) if place else ''}: {error}") from None
+            raise FormatError(f"{_at(part, place)}: {error}") from None
     return out
+
+
+def _at(part: str, place: tuple[int, ...]) -> str:
+    return f"{part}{list(place) if place else ''}"
 
 
 def _doubles_hold(array: np.ndarray, format: Format) -> bool:
     """Whether doubles carry both these numbers and all values of the format."""
-    if array.dtype.kind not in "iuf" or format.precision > 53 or format.greatest_exponent + format.precision > 1023:
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        return False
+    if format.precision > 53 or format.greatest_exponent + format.precision > 1023:
         return False
     return array.dtype.kind == "f" or not array.size or max(abs(int(array.max())), abs(int(array.min()))) <= 1 << 53
 
@@ -71,23 +113,19 @@ def _doubles_hold(array: np.ndarray, format: Format) -> bool:
 def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> Codes:
     if not np.isfinite(x).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
-        raise FormatError(
-            f"{part}{list(place)}: {x[place]} is not a number of {format}; its largest value is written B."
-        )
+        raise FormatError(f"{_at(part, place)}: {x[place]} is not a number of {format}; its largest value is written B.")
     limit = float(format.max)
     clipped = np.clip(x, float(format.min), limit)
-    _, exponent = np.frexp(np.where(clipped == 0, 1.0, clipped))
+    exponent = np.frexp(np.where(clipped == 0, 1.0, clipped))[1].astype(np.int64)  # frexp's own are of 32 bits, ranks are not
     scale = np.clip(exponent - format.precision, format.least_exponent, format.greatest_exponent)  # of the last place
     units = np.ldexp(clipped, -scale)
     if nearest:
-        units = np.rint(units) if format.ties == "even" else np.copysign(np.ceil(np.abs(units) - 0.5), units)
+        units = _nearest(units, format)
     place_error = units != np.trunc(units)
     if not nearest and (place_error.any() or (clipped != x).any()):
         place = tuple(int(i) for i in np.argwhere(place_error | (clipped != x))[0])
         wrong = Fraction(float(x[place]))
-        raise FormatError(
-            f"{part}{list(place)}: {wrong} is not a value of {format}; the nearest is {format.round(wrong)}."
-        )
+        raise FormatError(f"{_at(part, place)}: {wrong} is not a value of {format}; the nearest is {format.round(wrong)}.")
     if format.is_fixed:
         return units.astype(np.int64)
     if not format.subnormals and (np.abs(clipped[clipped != 0]) < float(format.least)).any():
@@ -96,8 +134,16 @@ def _encode_floats(x: np.ndarray, format: Format, part: str, nearest: bool) -> C
     return np.where(clipped == 0, 0, np.copysign(1, clipped).astype(np.int64) * rank).astype(np.int64)
 
 
+def _nearest(units: np.ndarray, format: Format) -> np.ndarray:
+    """Whole numbers of units; from 2^52 on a double is one, and |x| − ½ would have to be rounded itself."""
+    if format.ties == "even":
+        return np.rint(units)
+    size = np.abs(units)
+    return np.copysign(np.where(size < 2.0**52, np.ceil(size - 0.5), size), units)
+
+
 def _encode_slowly(x: np.ndarray, format: Format, part: str, nearest: bool) -> Codes:
-    return encode(np.vectorize(Fraction, otypes=[object])(x), format, part, nearest)
+    return encode_plainly(np.vectorize(Fraction, otypes=[object])(x), format, part, nearest)
 
 
 def decode(codes: Codes, format: AnyFormat) -> np.ndarray:
@@ -123,16 +169,17 @@ def to_float64(codes: Codes, format: Format) -> np.ndarray:
 
 def check_codes(codes: Codes, format: AnyFormat, part: str) -> None:
     """Every code must be one of the format's; the error names the part and the place."""
+    check_width(format)
     wrong = np.argwhere((codes < format.min_code) | (codes > format.max_code))
     if wrong.size:
         place = tuple(int(i) for i in wrong[0])
-        raise FormatError(
-            f"{part}{list(place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}."
-        )
+        raise FormatError(f"{_at(part, place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}.")
 
 
-def _check_width(format: AnyFormat) -> None:
-    if isinstance(format, Format) and not isinstance(format, Exact) and format.max_code >= 1 << 63:
+def check_width(format: AnyFormat) -> None:
+    """A format whose codes do not fit into an array is refused; the widest that fit are named."""
+    if not isinstance(format, Exact) and not format.fits_arrays:
         raise FormatError(
-            f"{format} has {format.bits}-bit codes; arrays of codes have 64 bits, so fixed:31 is the widest."
+            f"{format} has {format.bits}-bit codes, and arrays of codes have {CODE_BITS} bits: of fixed point fixed:31 is the "
+            "widest, of q:M,F those with M + F = 63, of float:E,S those with E + 2S = 63, of ieee:E,M those with E + M = 63."
         )

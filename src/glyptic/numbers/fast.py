@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from glyptic.numbers import kernels, products
-from glyptic.numbers.arithmetic import Attention, Products
-from glyptic.numbers.codes import Codes, encode, to_float64
+from glyptic.numbers.arithmetic import Attention, Products, check_products
+from glyptic.numbers.codes import Codes, encode_plainly, to_float64
 from glyptic.numbers.exponential import exp_floats, exp_table
-from glyptic.numbers.formats import Format
+from glyptic.numbers.formats import Format, as_format
 from glyptic.numbers.hosts import host_of
 
 
@@ -34,11 +34,13 @@ class Fast:
     [512, -256, 65535]
     """
 
-    def __init__(self, format: Format, products: Products = "rounded") -> None:
-        self.format = format
+    def __init__(self, format: str | Format, products: Products = "rounded") -> None:
+        check_products(products)
+        self.host = host_of(as_format(format), products != "rounded")
+        self.format: Format = as_format(format)  # type: ignore[assignment]  # rationals have no host
         self.products = products
-        self.host = host_of(format, products == "fused")
-        self._inner = kernels.Fused(self.host.rule) if products == "fused" else self.host.rule
+        readings = {"fused": kernels.Fused, "unrounded": kernels.Unrounded}
+        self._inner = readings[products](self.host.rule) if products in readings else self.host.rule
 
     # Values ------------------------------------------------------------------------------------------------------------
 
@@ -50,11 +52,14 @@ class Fast:
     def codes(self, values: np.ndarray) -> Codes:
         if self.format.is_fixed:
             return values.astype(np.int64)
-        return encode(values.astype(np.float64), self.format)
+        return encode_plainly(values.astype(np.float64), self.format)
 
     def _number(self, values: np.ndarray) -> np.ndarray:
         """One factor of a product, as numbers: units times 2^−f."""
         return values * self.host.dtype(self.host.unit) if self.format.is_fixed else values
+
+    def _one(self) -> np.ndarray:
+        return self.values(encode_plainly(1, self.format, nearest=True))
 
     def weights(self, codes: Codes) -> Compressed:
         codes = np.asarray(codes)
@@ -82,7 +87,7 @@ class Fast:
 
     def divide_unless_zero(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         zero = y == 0
-        return self.divide(x, np.where(zero, self.values(encode(1, self.format, nearest=True)), y)), zero
+        return self.divide(x, np.where(zero, self._one(), y)), zero
 
     def divide_by_count(self, x: np.ndarray, count: int) -> np.ndarray:
         # In fixed point x and the quotient are both in units, so the integer divisor needs no scale.
@@ -148,7 +153,7 @@ class Fast:
         elif kind == "rightmost":
             best &= np.cumsum(best[:, ::-1], axis=1)[:, ::-1] == 1
         counts = np.maximum(best.sum(axis=1, keepdims=True), 1)
-        one = self.values(encode(1, self.format, nearest=True))
+        one = self._one()
         shares = np.stack([self.divide_by_count(np.atleast_1d(one), n)[0] for n in range(1, counts.max() + 1)])
         return np.where(best, shares[counts - 1], self.host.dtype(0))
 

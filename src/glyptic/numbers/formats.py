@@ -9,7 +9,7 @@ at the largest value B. There is no infinity and no NaN: what would overflow sat
     IEEE-like    Ieee(e, m)     p = m + 1, the top exponent reserved; fp16, bf16, fp8 … by name
 
 A value's **code** is its signed rank: code 0 is 0, code 1 the least positive value, and codes compare as values do. Codes are
-what transformers and their files hold.
+what transformers and their files hold, in 64 bits; a wider format is a set of numbers still, of which lemmas are proved.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal
 
+from glyptic.arguments import shown
 from glyptic.errors import FormatError
+from glyptic.text import printable
 
 Ties = Literal["zero", "even"]
+CODE_BITS = 64  # of a code in an array or a file
+_MOST_DIGITS = 18  # of a number in a format's name
 
 
 def floor_log2(x: Fraction) -> int:
@@ -37,6 +42,24 @@ def _power(exponent: int) -> Fraction:
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise FormatError(message + ".")
+
+
+def _require_whole(name: str, *numbers: Any) -> None:
+    for given in numbers:
+        whole = isinstance(given, Integral) and not isinstance(given, bool)
+        _require(whole, f"{name}: {shown(given)} is not a whole number")
+
+
+def _as_fraction(x: Any) -> Fraction:
+    """What is to be rounded, exactly; a text or a NaN is no number."""
+    if type(x) is Fraction:
+        return x
+    try:
+        if not isinstance(x, str):
+            return Fraction(x.item() if hasattr(x, "item") else x)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise FormatError(f"{shown(x)} is not a number; formats round whole numbers, fractions and finite floats.")
 
 
 @dataclass(frozen=True)
@@ -61,6 +84,9 @@ class Format:
     subnormals: bool = True
     twos_complement: bool = False
     default_ties: Ties = field(default="zero", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _require(self.ties in ("zero", "even"), f"{self.name}: the tie rule is 'zero' or 'even', not {shown(self.ties)}")
 
     def __str__(self) -> str:
         return self.name if self.ties == self.default_ties else f"{self.name}/{self.ties}"
@@ -109,6 +135,11 @@ class Format:
         """The width of a machine word that holds a code."""
         return (self.size - 1).bit_length()
 
+    @property
+    def fits_arrays(self) -> bool:
+        """Whether arrays of codes, and so transformers, can be in this format."""
+        return self.max_code < 1 << (CODE_BITS - 1)
+
     def values(self) -> Iterator[Fraction]:
         """All values, ascending."""
         return map(self.value, range(self.min_code, self.max_code + 1))
@@ -133,6 +164,8 @@ class Format:
 
     def value(self, code: int) -> Fraction:
         """The value of a code (a signed rank)."""
+        if not isinstance(code, (int, Integral)):  # int first: it is the quick answer
+            raise FormatError(f"{shown(code)} is not a code of {self}; codes are whole numbers, and `code` finds them.")
         if not self.min_code <= code <= self.max_code:
             raise FormatError(f"{self} has codes from {self.min_code} to {self.max_code}; {code} is outside.")
         if code == 0 or self.is_fixed:
@@ -146,7 +179,7 @@ class Format:
 
     def code(self, x: Fraction | int) -> int:
         """The code of a value; a number that is not in the format is an error that names its neighbours."""
-        x = Fraction(x)
+        x = _as_fraction(x)
         if self.round(x) != x:
             near = self.round(x)
             raise FormatError(f"{x} is not a value of {self}; the nearest is {near}.")
@@ -164,7 +197,7 @@ class Format:
 
     def round(self, x: Fraction | int) -> Fraction:
         """[x]: the nearest value, saturating; a tie goes by the format's rule."""
-        x = Fraction(x)
+        x = _as_fraction(x)
         if x >= self.max:
             return self.max
         if x <= self.min:
@@ -200,6 +233,11 @@ class Exact:
     ties: Ties = "zero"
     is_fixed = False
     twos_complement = False
+    fits_arrays = True
+
+    def __post_init__(self) -> None:
+        _require_whole("exact", self.denominator)
+        _require(self.denominator >= 1, f"exact:{self.denominator}: the denominator must be at least 1")
 
     def __str__(self) -> str:
         return "exact" if self.denominator == 1 else f"exact:{self.denominator}"
@@ -221,13 +259,14 @@ class Exact:
         return Fraction(code, self.denominator)
 
     def code(self, x: Fraction | int) -> int:
-        scaled = Fraction(x) * self.denominator
+        exact = _as_fraction(x)
+        scaled = exact * self.denominator
         if scaled.denominator != 1:
-            raise FormatError(f"{x} is not a multiple of 1/{self.denominator}; use exact:{Fraction(x).denominator}.")
+            raise FormatError(f"{x} is not a multiple of 1/{self.denominator}; use exact:{exact.denominator}.")
         return int(scaled)
 
     def round(self, x: Fraction | int) -> Fraction:
-        return Fraction(x)
+        return _as_fraction(x)
 
     def __contains__(self, x: object) -> bool:
         return isinstance(x, int | Fraction)
@@ -236,14 +275,27 @@ class Exact:
 AnyFormat = Format | Exact
 
 
+def same_numbers(a: AnyFormat, b: AnyFormat) -> bool:
+    """Whether two formats are one set, so that codes mean the same in both: by another name, or with another tie rule.
+
+    >>> same_numbers(NAMED["fp16"], Ieee(5, 10, "zero")), same_numbers(Fixed(4), Fixed(8))
+    (True, False)
+    """
+    if isinstance(a, Exact) or isinstance(b, Exact):
+        return a == b
+    return replace(a, name="", ties="even") == replace(b, name="", ties="even")
+
+
 def Fixed(s: int, ties: Ties = "zero") -> Format:
     """F(s): the multiples of 2^−s whose absolute value is below 2^s."""
+    _require_whole("fixed:S", s)
     _require(1 <= s <= 512, f"fixed:{s}: s must be between 1 and 512")
     return Format(f"fixed:{s}", 2 * s, -s, -s, (1 << 2 * s) - 1, ties)
 
 
 def Float(e: int, s: int, ties: Ties = "zero") -> Format:
     """F(e, s) of Li et al.: S · 2^(E−s), |S| < 2^(2s), −2^(e−1) ≤ E < 2^(e−1); F(0, s) is fixed point."""
+    _require_whole("float:E,S", e, s)
     if e == 0:
         return Fixed(s, ties)
     _require(1 <= e <= 16 and 1 <= s <= 512, f"float:{e},{s}: e must be between 0 and 16, s between 1 and 512")
@@ -253,12 +305,15 @@ def Float(e: int, s: int, ties: Ties = "zero") -> Format:
 
 def Q(m: int, f: int, ties: Ties = "zero") -> Format:
     """Signed fixed point with m integer and f fraction bits and a sign, in two's complement: from −2^m to 2^m − 2^−f."""
-    _require(m >= 0 and f >= 0 and 1 <= m + f <= 1024, f"q:{m},{f}: m and f must not be negative, m + f at least 1")
+    _require_whole("q:M,F", m, f)
+    _require(m >= 0 and f >= 0, f"q:{m},{f}: m and f must not be negative")
+    _require(1 <= m + f <= 1024, f"q:{m},{f}: m + f must be at least 1 and at most 1024")
     return Format(f"q:{m},{f}", m + f, -f, -f, (1 << (m + f)) - 1, ties, twos_complement=True)
 
 
 def Ieee(e: int, m: int, ties: Ties = "even", subnormals: bool = True) -> Format:
     """Sign, e exponent bits, m mantissa bits, as IEEE 754 lays them out, but saturating at the largest finite value."""
+    _require_whole("ieee:E,M", e, m)
     _require(2 <= e <= 15 and 1 <= m <= 256, f"ieee:{e},{m}: e must be between 2 and 15, m between 1 and 256")
     name = f"ieee:{e},{m}" + ("" if subnormals else ",normal")
     bias = (1 << (e - 1)) - 1
@@ -288,15 +343,26 @@ _GRAMMAR = (
 )
 
 
+def as_format(given: str | AnyFormat) -> AnyFormat:
+    """A format, or the one that a text names: what every function that asks for a format takes.
+
+    >>> as_format("fixed:8") == as_format(Fixed(8)) == Fixed(8)
+    True
+    """
+    return given if isinstance(given, Format | Exact) else parse_format(given)
+
+
 def parse_format(text: str) -> AnyFormat:
     """The format that a text names: the inverse of str().
 
     >>> [str(parse_format(name)) for name in ("fixed:8", "float:5,10/even", "q:4,4", "fp16", "exact")]
     ['fixed:8', 'float:5,10/even', 'q:4,4', 'fp16', 'exact']
     """
+    if not isinstance(text, str):
+        raise FormatError(f"{shown(text)} is not a format; formats are {_GRAMMAR}.")
     name, slash, ties = text.strip().partition("/")
     if slash and ties not in ("zero", "even"):
-        raise FormatError(f"{text!r}: the tie rule is /zero or /even, not /{ties}.")
+        raise FormatError(f"{shown(text)}: the tie rule is /zero or /even, not /{printable(ties[:20])}.")
     found = _parse_name(name, text)
     return found.with_ties(ties) if slash else found  # type: ignore[arg-type]
 
@@ -307,9 +373,9 @@ def _parse_name(name: str, text: str) -> AnyFormat:
     kind, _, rest = name.partition(":")
     words = rest.split(",") if rest else []
     subnormals = not (kind == "ieee" and words[-1:] == ["normal"])
-    numbers = [int(word) for word in words if word.removeprefix("-").isascii() and word.removeprefix("-").isdigit()]
+    numbers = [int(word) for word in words if _is_number(word.removeprefix("-"))]
     if len(numbers) != len(words) - (not subnormals):
-        raise FormatError(f"{text!r} is not a format; formats are {_GRAMMAR}.")
+        raise FormatError(f"{shown(text)} is not a format; formats are {_GRAMMAR}.")
     match kind, numbers:
         case "fixed", [s]:
             return Fixed(s)
@@ -323,4 +389,8 @@ def _parse_name(name: str, text: str) -> AnyFormat:
             return Exact()
         case "exact", [d] if d >= 1:
             return Exact(d)
-    raise FormatError(f"{text!r} is not a format; formats are {_GRAMMAR}.")
+    raise FormatError(f"{shown(text)} is not a format; formats are {_GRAMMAR}.")
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= _MOST_DIGITS

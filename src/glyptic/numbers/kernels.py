@@ -59,8 +59,8 @@ def rounding_rule(format: Format, dtype: type[np.floating]) -> Rule:
     """The rule of a format for a host type."""
     if format.is_fixed:
         low, high = dtype(format.min_code) if format.twos_complement else None, dtype(format.max_code)
-        # A product has f fraction bits, in units; a host of P bits has one more to spare below 2^(P−f−1).
-        small = dtype(2.0 ** (np.finfo(dtype).nmant + format.least_exponent))
+        # A product has f fraction bits, in units, and a tie one at least; a host of P bits has one more to spare below this.
+        small = dtype(2.0 ** (np.finfo(dtype).nmant - max(-format.least_exponent, 1)))
         return FixedEven(low, high) if format.ties == "even" else FixedZero(low, high, small)
     integer, fraction_bits, bias = (np.int32, 23, 127) if dtype == np.float32 else (np.int64, 52, 1023)
     bottom = integer((format.least_exponent + format.precision - 1 + bias) << fraction_bits)
@@ -111,6 +111,12 @@ class SumsBounded(NamedTuple):
 
 class Fused(NamedTuple):
     """A rule for inner products whose products are not rounded; float64 only."""
+
+    rule: Rule
+
+
+class Unrounded(NamedTuple):
+    """The same, and the first product is not rounded either: the running sum begins with it, not with 0."""
 
     rule: Rule
 
@@ -173,14 +179,15 @@ def sum_growth(rule):
 
 @overload(sum_growth)
 def _sum_growth(rule):
-    if rule.instance_class is Fused:
+    if rule.instance_class in (Fused, Unrounded):
         return lambda rule: sum_growth(rule.rule)
     return (lambda rule: 1.0) if _is_fixed(rule) else (lambda rule: rule.growth)
 
 
 @overload(highest)
 def _highest(rule):
-    return (lambda rule: rule.rule.high) if rule.instance_class is Fused else (lambda rule: rule.high)
+    fused = rule.instance_class in (Fused, Unrounded)
+    return (lambda rule: rule.rule.high) if fused else (lambda rule: rule.high)
 
 
 def _constants(x):
@@ -273,11 +280,21 @@ def accumulated(total, x, y, rule):
     raise NotImplementedError("compiled code only")
 
 
+def begins_with_a_product(rule):
+    """Whether an inner product of two terms or more begins with x_1·y_1 itself; the host holds it, being one of 2p bits."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(begins_with_a_product)
+def _begins_with_a_product(rule):
+    return (lambda rule: True) if rule.instance_class is Unrounded else (lambda rule: False)
+
+
 @overload(accumulated)
 def _accumulated(total, x, y, rule):
-    if rule.instance_class in (Unbounded, SumsBounded) and rule.types[0].instance_class is Fused:
+    if rule.instance_class in (Unbounded, SumsBounded) and rule.types[0].instance_class in (Fused, Unrounded):
         return lambda total, x, y, rule: accumulated(total, x, y, rule.rule)  # a fused step keeps its clamp
-    if rule.instance_class is not Fused:
+    if rule.instance_class not in (Fused, Unrounded):
         return lambda total, x, y, rule: summed(total + rounded(x * y, rule), rule)
     if _is_fixed(rule.types[0]):
         return lambda total, x, y, rule: rounded(total + x * y, rule.rule)

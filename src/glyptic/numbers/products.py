@@ -12,6 +12,7 @@ from glyptic.numbers.kernels import (
     SumsBounded,
     Unbounded,
     accumulated,
+    begins_with_a_product,
     by_float64,
     compiled,
     highest,
@@ -45,10 +46,10 @@ def sparse_product(starts, columns, weights, x, largest, rule):
 def _sum_row(columns, weights, x, first, largest, y, rule):
     """y = Σ w·x over one row's terms, in a block of columns from `first`; `bound` is a bound on |y| so far."""
     top, limit, growth = np.float64(highest(rule)), np.float64(product_limit(rule)), np.float64(sum_growth(rule))
-    odd, bound = columns.size % 4, 0.0
-    y[:] = 0
-    if odd:
-        _add_few(columns[:odd], weights[:odd], x, first, y, rule)
+    begun = _begin(columns, weights, x, first, y, rule)
+    odd, bound = begun + (columns.size - begun) % 4, 0.0
+    if odd > begun:
+        _add_few(columns[begun:odd], weights[begun:odd], x, first, y, rule)
         for k in range(odd):
             bound = (bound + _largest_product(weights[k], largest[columns[k]], growth)) * growth
     for at in range(odd, columns.size, 4):  # four terms a pass: the running sum stays in a register
@@ -63,6 +64,16 @@ def _sum_row(columns, weights, x, first, largest, y, rule):
         else:
             _add_four(columns[at : at + 4], weights[at : at + 4], x, first, y, Unbounded(rule))
         bound = min(bound, top)
+
+
+@compiled
+def _begin(columns, weights, x, first, y, rule):
+    """y = 0, or the first product where it is left unrounded: beside a second, for [w·x + 0] is [w·x]. How many are done."""
+    if begins_with_a_product(rule) and columns.size > 1 and columns[0] == 0 and columns[1] == 1:
+        y[:] = weights[0] * x[0, first : first + y.size]
+        return 1
+    y[:] = 0
+    return 0
 
 
 @compiled
@@ -113,7 +124,11 @@ def attention_scores(queries, keys, visible, rule):
         for j in range(n_k):
             if visible[i, j]:
                 total = out[i, j]
-                for c in range(depth):
+                begun = 0
+                if begins_with_a_product(rule) and depth > 1:
+                    total[:] = queries[0, i] * keys[0, j]
+                    begun = 1
+                for c in range(begun, depth):
                     q, k = queries[c, i], keys[c, j]
                     for b in range(batch):
                         total[b] = accumulated(total[b], q[b], k[b], rule)
@@ -127,8 +142,13 @@ def attention_mixture(weights, values, visible, rule):
     depth = values.shape[0]
     out = np.zeros((depth, n_q, batch), values.dtype)
     for i in range(n_q):
+        begin = begins_with_a_product(rule) and np.count_nonzero(visible[i]) > 1
         for j in range(n_k):
-            if visible[i, j]:
+            if visible[i, j] and begin:
+                begin = False
+                for c in range(depth):
+                    out[c, i] = weights[i, j] * values[c, j]
+            elif visible[i, j]:
                 w = weights[i, j]
                 for c in range(depth):
                     total, v = out[c, i], values[c, j]

@@ -9,14 +9,17 @@ Fraction(0, 1)
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
+from typing import get_args
 
 import numpy as np
 
 from glyptic.errors import FormatError
-from glyptic.numbers.codes import Codes, decode
+from glyptic.numbers.arithmetic import Products
+from glyptic.numbers.codes import Codes, check_width, decode
 from glyptic.numbers.exponential import exp_rounded
 from glyptic.numbers.formats import AnyFormat, Exact
 from glyptic.numbers.scalarwise import Scalarwise
@@ -26,6 +29,7 @@ class Reference(Scalarwise):
     """Fractions, rounded to a format after each operation."""
 
     zero = Fraction(0)
+    readings = get_args(Products)
 
     @property
     def one(self) -> Fraction:  # type: ignore[override]
@@ -42,6 +46,13 @@ class Reference(Scalarwise):
 
     def scalar_fused(self, total: Fraction, a: Fraction, b: Fraction) -> Fraction:
         return self.format.round(total + a * b)
+
+    def sum_of_products(self, pairs: Iterable[tuple[Fraction, Fraction]]) -> Fraction:
+        """Li et al.'s sum(x ⊙ y) to the letter: the first rounding is that of the first sum (of one product, its own)."""
+        first, *rest = [a * b for a, b in pairs] or [self.zero]
+        for product in rest:
+            first = self.format.round(first + product)
+        return self.format.round(first)
 
     def scalar_divide(self, a: Fraction, b: Fraction) -> Fraction:
         return self.format.round(a / b)
@@ -67,6 +78,7 @@ class Reference(Scalarwise):
     def codes(self, values: np.ndarray) -> Codes:
         if isinstance(self.format, Exact):  # a run leaves the grid of the weights: its values stand for themselves
             return np.asarray(values, dtype=object)
+        check_width(self.format)
         flat = [self.format.code(value) for value in np.ravel(values)]
         return np.array(flat, np.int64).reshape(np.shape(values))
 

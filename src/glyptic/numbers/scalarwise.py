@@ -1,7 +1,8 @@
 """Array operations spelled out in scalar ones: short enough to be believed, and shared by every arithmetic on objects.
 
 A subclass gives the scalar operations (`Reference`: fractions; `glyptic.prove`: solver terms); the loops here are the
-semantics, to the letter. Zero weights are skipped, which changes nothing: [0·x] = 0 and [t + 0] = t.
+semantics, to the letter. Zero weights are skipped, which changes nothing: [0·x] = 0 and [t + 0] = t. (Where the first product is
+left unrounded its place counts: [x_1·y_1 + 0] rounds it. There the first two columns stay.)
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.numbers.arithmetic import Attention, Products
+from glyptic.numbers.arithmetic import Attention, Products, check_products
 from glyptic.numbers.codes import Codes
-from glyptic.numbers.formats import AnyFormat
+from glyptic.numbers.formats import AnyFormat, as_format
 
 Scalar = Any
 
@@ -21,8 +22,11 @@ Scalar = Any
 class Scalarwise:
     """Lifts scalar operations to arrays of objects."""
 
-    def __init__(self, format: AnyFormat, products: Products = "rounded") -> None:
-        self.format = format
+    readings: tuple[str, ...] = ("rounded", "fused")  # of inner products, that the subclass knows
+
+    def __init__(self, format: str | AnyFormat, products: Products = "rounded") -> None:
+        check_products(products, self.readings)
+        self.format = as_format(format)
         self.products = products
 
     # Scalars: for the subclass -----------------------------------------------------------------------------------------
@@ -71,8 +75,10 @@ class Scalarwise:
 
     def weights(self, codes: Codes) -> list[list[tuple[int, Scalar]]]:
         """Each row as its nonzero (column, value) pairs, in column order."""
-        values = self.values(codes)
-        return [[(int(k), row[k]) for k in np.flatnonzero(code)] for row, code in zip(values, codes, strict=True)]
+        values, kept = self.values(codes), codes != 0
+        if self.products == "unrounded":
+            kept[:, :2] = True
+        return [[(int(k), row[k]) for k in np.flatnonzero(keep)] for row, keep in zip(values, kept, strict=True)]
 
     def values(self, codes: Codes) -> np.ndarray:
         raise NotImplementedError
@@ -85,7 +91,9 @@ class Scalarwise:
         return out
 
     def inner_product(self, pairs: Iterable[tuple[Scalar, Scalar]]) -> Scalar:
-        """⟨x, y⟩: products rounded and summed left to right, or fused into the running sum."""
+        """⟨x, y⟩: products rounded and summed left to right, or fused into the running sum, which begins at 0."""
+        if self.products == "unrounded":
+            return self.sum_of_products(pairs)
         total = self.zero
         for a, b in pairs:
             if self.products == "fused":
@@ -93,6 +101,10 @@ class Scalarwise:
             else:
                 total = self.scalar_add(total, self.scalar_multiply(a, b))
         return total
+
+    def sum_of_products(self, pairs: Iterable[tuple[Scalar, Scalar]]) -> Scalar:
+        """[[x_1·y_1 + x_2·y_2] + x_3·y_3] + …, no product rounded by itself."""
+        raise NotImplementedError
 
     def sum(self, terms: Iterable[Scalar]) -> Scalar:
         total = self.zero

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from glyptic import __version__
+from glyptic.arguments import Writable, checked
 from glyptic.errors import FileError, GlypticError
-from glyptic.exact.files import write_whole
+from glyptic.files import parse_json, read_bytes, write_whole
 from glyptic.prove.answers import (
     Counterexample,
     Proved,
@@ -46,7 +46,8 @@ METHODS: dict[str, tuple[Method, Callable[[Claim], str]]] = {
 }
 
 
-def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdict) -> None:
+@checked
+def save_certificate(path: Annotated[str | os.PathLike[str], Writable()], claim: Claim, verdict: Verdict) -> None:
     """Write a certificate; the claim must be in its format already (see `checking.in_format`).
 
     What could not be read again is not written: a name that could be taken for more than a name, say.
@@ -66,14 +67,22 @@ def save_certificate(path: str | os.PathLike[str], claim: Claim, verdict: Verdic
     except GlypticError as error:
         raise FileError(f"no certificate can be written of this: {error}") from None
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in whole.items())
-    if Path(path).exists() and not Path(path).is_file():  # what is there would be replaced
-        raise FileError(f"cannot write the certificate {quoted_path(path)}: it is not a regular file.")
+    if os.path.isfile(path) and not _is_one(path):
+        raise FileError(f"{quoted_path(path)} is there, and is not a certificate: remove it, or choose another name.")
+    write_whole(path, f"{{\n{lines}\n}}\n".encode(), "the certificate")
+
+
+def _is_one(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a certificate, of any version: others are not ours to replace."""
+    data = read_bytes(path, what="a certificate")  # what cannot be read is not called another's
     try:
-        write_whole(Path(path), f"{{\n{lines}\n}}\n".encode())
-    except OSError as error:
-        raise FileError(f"cannot write the certificate {quoted_path(path)}: {error.strerror or error}.") from None
+        content = parse_json(data, quoted_path(path))
+    except FileError:
+        return False
+    return isinstance(content, dict) and content.get("kind") == KIND
 
 
+@checked
 def load_certificate(path: str | os.PathLike[str], predicate: Predicates = None) -> tuple[Claim, Verdict]:
     """Read a certificate; a file that is damaged, edited or of another kind is an error that says so."""
     shown, content = quoted_path(path), read_json(path, "a certificate")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
+from glyptic.arguments import Backend, Megabytes, Seconds, Workers, Writable, checked
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
@@ -17,23 +18,23 @@ from glyptic.prove.enumeration.units import count_values
 from glyptic.prove.expressions import ClaimError
 
 Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
-METHODS = get_args(Method)
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
 BOUNDED = 5.0  # seconds of processor time that `auto` gives to bounds before it asks the solvers
 ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
 
 
+@checked
 def check(
     claim: Claim,
     format: AnyFormat | str | None = None,
     *,
     method: Method = "auto",
-    seconds: float | None = None,
-    megabytes: int | None = None,
+    seconds: Seconds | None = None,
+    megabytes: Megabytes | None = None,
     engine: Engine = "auto",
-    backend: str = "loky",
-    workers: int | None = None,
-    journal: str | Path | None = None,
+    backend: Backend = "loky",
+    workers: Workers | None = None,
+    journal: Annotated[str | Path, Writable()] | None = None,
     count_all: bool = False,
     progress: bool = True,
     terms: Rules = "simplified",
@@ -70,7 +71,7 @@ def check(
       nothing makes it true, by enumeration: 127 inputs run
     """
     claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
-    _check_means(method, terms, journal, megabytes, seconds)
+    _refuse_idle_means(method, terms, journal, megabytes)
     first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None)
     if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
         return first
@@ -86,16 +87,8 @@ def check(
     return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
 
 
-def _check_means(
-    method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None, seconds: float | None
-) -> None:
-    """Refuse what is not there, and what would have no effect."""
-    if seconds is not None and not seconds > 0:  # nan is not
-        raise InputError(f"a time limit of {seconds} s leaves no time; give more.")
-    if method not in METHODS:
-        raise InputError(f"method {method!r} is not one of {', '.join(METHODS)}.")
-    if terms not in get_args(Rules):
-        raise InputError(f"terms {terms!r} is not one of {', '.join(get_args(Rules))}.")
+def _refuse_idle_means(method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None) -> None:
+    """Refuse what would have no effect."""
     if terms == "plain" and method not in ("auto", "smt"):
         raise InputError(f"terms='plain' is about solvers' terms, and method={method!r} has none; leave it out.")
     if journal is not None and method not in ("auto", "enumerate"):

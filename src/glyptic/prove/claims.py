@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from glyptic.arguments import shown
 from glyptic.prove.expressions import TRUE, Answer, ClaimError, Condition, Junction, Let, Logit
 from glyptic.prove.naming import check_names
 from glyptic.prove.subjects import Block, Entry, Inputs, Place, Subject, Values, block, check_subject, inputs
@@ -41,7 +42,8 @@ class Claim:
             check_subject(self.subject)
             check_names(self.subject, (self.requires, self.ensures))
         except ClaimError as error:
-            raise ClaimError(f"{self.name or 'the claim'}: {error}") from None
+            named = self.name if isinstance(self.name, str) else ""
+            raise ClaimError(f"{named or 'the claim'}: {error}") from None
 
     def __str__(self) -> str:
         start = f"{self.name}: " if self.name else ""
@@ -68,6 +70,8 @@ def _check_kinds(claim: Claim) -> None:
     for which, part in (("ensures", claim.ensures), ("requires", claim.requires)):
         if not isinstance(part, Condition):
             raise ClaimError(f"`{which}` is {part!r}, not a condition; write a comparison, such as x > 0, or TRUE.")
+    if not isinstance(claim.name, str):
+        raise ClaimError(f"the name is {shown(claim.name)}, not a text.")
     if claim.quantifier not in ("all", "some"):
         raise ClaimError(f"the quantifier {claim.quantifier!r} is not one of all, some.")
 

@@ -25,6 +25,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any, ClassVar, Literal, NoReturn
 
+from glyptic.arguments import checked
 from glyptic.prove.conditions import (
     TRUE,
     Accepted,
@@ -289,26 +290,31 @@ B = Constant("B")
 LEAST = Constant("least")
 
 
+@checked
 def variables(names: str) -> tuple[Variable, ...]:
     """Variables free in the whole format: x, y = variables("x y")."""
     return tuple(map(Variable, names.split()))
 
 
+@checked
 def before(coordinate: str, position: int = 0, of: str = "") -> Coordinate:
     """A coordinate of the residual that enters a block."""
     return Coordinate("before", coordinate, position, of)
 
 
+@checked
 def after(coordinate: str, position: int = 0, of: str = "") -> Coordinate:
     """A coordinate of the residual that leaves a block."""
     return Coordinate("after", coordinate, position, of)
 
 
+@checked
 def at(stage: str, coordinate: str, position: int = -1, of: str = "") -> Coordinate:
     """A coordinate at a stage of a run, such as layer.0.after_attention; positions may count from the end."""
     return Coordinate(stage, coordinate, position, of)
 
 
+@checked
 def logit(answer: str, of: str = "") -> Logit:
     """The logit of one answer."""
     return Logit(answer, of)
@@ -357,6 +363,7 @@ def softmax(*scores: Any) -> tuple[Operation, ...]:
     return tuple(each / total for each in exps)
 
 
+@checked
 def let(name: str, bound: Any, body: Callable[[Local], Any]) -> Let | LetValue:
     """What `body` makes of a name that stands for a value: a condition or a value.
 
@@ -368,16 +375,19 @@ def let(name: str, bound: Any, body: Callable[[Local], Any]) -> Let | LetValue:
     return Let(name, value(bound), made) if isinstance(made, Condition) else LetValue(name, value(bound), value(made))
 
 
+@checked
 def score(layer: int, head: int, query: int, key: int, of: str = "") -> Attention:
     """The score of a key for a query, in a head: the inner product, scaled if the transformer scales it."""
     return Attention("score", layer, head, query, key, of)
 
 
+@checked
 def attention_weight(layer: int, head: int, query: int, key: int, of: str = "") -> Attention:
     """The weight that a head gives a key at a query."""
     return Attention("weight", layer, head, query, key, of)
 
 
+@checked
 def parameter(part: str, *index: int, of: str = "") -> Parameter:
     """An entry of a weight array: parameter("layers.0.feed_forward.w1", 0, 1)."""
     return Parameter(part, index, of)
@@ -443,11 +453,13 @@ def word(x: Any) -> Word:
     raise ClaimError(f"{x!r} is not a word; compare answers and tokens with strings.")
 
 
+@checked
 def answer(of: str = "", step: int = -1) -> Answer:
     """The answer of the transformer, or of the one of that name."""
     return Answer(of, step)
 
 
+@checked
 def token(position: int) -> Token:
     """The input's token at a position."""
     return Token(position)
@@ -456,16 +468,19 @@ def token(position: int) -> Token:
 # Conditions on the input as a whole ------------------------------------------------------------------------------------
 
 
+@checked
 def accepted(automaton: Automaton) -> Accepted:
     """The input is in the automaton's language."""
     return Accepted(automaton)
 
 
+@checked
 def holds(predicate: Callable[[Any], bool], name: str = "") -> Holds:
     """A Python predicate is true of the input."""
     return Holds(predicate, name or getattr(predicate, "__qualname__", "predicate"))
 
 
+@checked
 def defined(of: str = "") -> Defined:
     """The run meets no 0/0."""
     return Defined(of)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glyptic.errors import FileError, MissingExtra
+from glyptic.errors import FileError
+from glyptic.extras import matplotlib
+from glyptic.files import MARK, quoted_path, taken, write_whole
 
 if TYPE_CHECKING:
     from glyptic.prove.precision import LeastPrecision
@@ -16,10 +19,9 @@ _COLOURS = {"Proved": "#2a9d5c", "Refuted": "#c8443c", "Vacuous": "#c9a227", "Un
 
 
 def _axes(columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("figures need matplotlib: pip install 'glyptic[plot]'.") from None
+    matplotlib()
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(1, columns, squeeze=False)[0]
 
@@ -27,16 +29,14 @@ def _axes(columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     kind = target.suffix.lstrip(".").lower() or "svg"
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    stream = io.BytesIO()
     try:
-        figure.savefig(temporary, format=kind)
-        os.replace(temporary, target)
+        figure.savefig(stream, format=kind, metadata={"Software" if kind == "png" else "Creator": MARK})
     except ValueError:
-        raise FileError(f"{target}: figures are written as .svg, .png or .pdf.") from None
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise FileError(f"{quoted_path(target)}: figures are written as .svg, .png or .pdf.") from None
+    if taken(target):
+        raise FileError(f"{quoted_path(target)} is there, and was not drawn by Glyptic: remove it, or choose another name.")
+    write_whole(target, stream.getvalue(), "the figure")
 
 
 def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> None:

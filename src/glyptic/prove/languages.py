@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import Annotated
 
 import numpy as np
 
+from glyptic.arguments import Count, checked, shown
 from glyptic.errors import InputError
 
 
@@ -90,8 +92,20 @@ _Regex = tuple
 _SIGNS = tuple(".|*+?()")
 
 
+@checked
 def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> Automaton:
-    """The minimal automaton of a regular expression: symbols, `.`, `|`, `*`, `+`, `?` and parentheses."""
+    """The minimal automaton of a regular expression: symbols, `.` (any), `|` (or), `*`, `+`, `?` and parentheses.
+
+    Theorists write + for union, programmers for one or more; where it could be either, nobody's reading is taken.
+
+    >>> regular("(0|1)*1+").accepts("011")
+    True
+    >>> regular("(0+1)*")
+    Traceback (most recent call last):
+    glyptic.errors.InputError: '(0+1)*': the + at place 2 could be a union or "one or more"; write | for a union, (0|1)*, or
+    parentheses around what is repeated, (0+)1.
+    """
+    _refuse_two_readings(expression)
     nested = max(accumulate((character == "(") - (character == ")") for character in expression), default=0)
     if nested > _DEEPEST or len(expression) > _LONGEST:
         deep, long = f"nested too deeply, {nested} parentheses in each other", f"too long, {len(expression):,} characters"
@@ -102,7 +116,7 @@ def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> 
     moves: list[tuple[int, ...]] = []
     for state in (queue := [parsed]):
         if len(states) > _MOST_STATES:
-            raise InputError(f"{expression!r} has more than {_MOST_STATES:,} states; automata of so many are not made.")
+            raise InputError(f"{shown(expression)} has more than {_MOST_STATES:,} states; automata of so many are not made.")
         row = []
         for symbol in alphabet:
             after = _derivative(state, symbol)
@@ -113,6 +127,16 @@ def regular(expression: str, alphabet: Sequence[str] = "01", name: str = "") -> 
         moves.append(tuple(row))
     accepting = frozenset(number for regex, number in states.items() if _nullable(regex))
     return Automaton(tuple(alphabet), tuple(moves), accepting, 0, name or expression).minimal()
+
+
+def _refuse_two_readings(expression: str) -> None:
+    """A + with something on both sides; before the end, ), | or another sign it can only repeat."""
+    between = re.search(r"\+(?=[^)|*+?])", expression)
+    if between is not None:
+        raise InputError(
+            f"{shown(expression)}: the + at place {between.start()} could be a union or \"one or more\"; write | for a union, "
+            "(0|1)*, or parentheses around what is repeated, (0+)1."
+        )
 
 
 class _Parser:
@@ -230,12 +254,11 @@ TOMITA_EXPRESSIONS = {
 TOMITA_3_FORBIDDEN = "((0|1)*0)?1(11)*0(00)*(1(0|1)*)?"
 
 
-def tomita(number: int) -> Automaton:
+@checked
+def tomita(number: Annotated[int, Count(1, 7)]) -> Automaton:
     """Tomita's language of a number from 1 to 7, as its minimal automaton."""
     if number == 3:
         return replace(regular(TOMITA_3_FORBIDDEN).complement().minimal(), name="Tomita 3")
-    if number not in TOMITA_EXPRESSIONS:
-        raise InputError(f"Tomita's languages have the numbers 1 to 7; there is no {number}.")
     return regular(TOMITA_EXPRESSIONS[number], name=f"Tomita {number}")
 
 

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 
 from tqdm.auto import tqdm
 
+from glyptic.arguments import Seconds, checked
 from glyptic.carve import facts as carve_facts
 from glyptic.errors import FormatError
-from glyptic.exact.report import table as text_table
 from glyptic.numbers import AnyFormat, Exact, Format, parse_format
 from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim, Values
 from glyptic.prove.expressions import LEAST, TRUE, B, Condition, exp, relu, variables
+from glyptic.text import table as text_table
 
 _ENUMERATED = 1 << 16  # combinations of values up to which every fact is enumerated
 
@@ -92,7 +93,8 @@ class Fact:
         return f"{self.statement}: {word}, by {self.proof}{f'; {self.counterexample}' if self.counterexample else ''}"
 
 
-def facts(format: AnyFormat | str, *, seconds: float | None = 10.0, progress: bool = False) -> list[Fact]:
+@checked
+def facts(format: AnyFormat | str, *, seconds: Seconds | None = 10.0, progress: bool = False) -> list[Fact]:
     """Every fact, decided for a format; each solver may take `seconds` for one.
 
     >>> for fact in facts("fixed:1"):

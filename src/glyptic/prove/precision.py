@@ -11,24 +11,26 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tqdm.auto import tqdm
 
+from glyptic.arguments import Count, checked
 from glyptic.carve import FactError
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Transformer
-from glyptic.exact.report import table
 from glyptic.numbers import Float, Format
 from glyptic.prove.answers import Refuted, Unknown
 from glyptic.prove.checking import check
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.languages import Automaton
 from glyptic.prove.theorems import recognition
+from glyptic.text import table
 
 Build = Callable[..., Transformer | Claim]  # of a format and a length; with force=True too, if it takes that
 REFUSALS = (FormatError, FactError)  # by which a construction says that it is not for a format; any other error is one
 MOST_LENGTH = 10_000
+MOST_BITS = 64  # of e and of s
 MOST_INPUTS = 1 << 24  # of one length, run without a time limit
 
 
@@ -83,17 +85,18 @@ class LeastPrecision:
         draw_precision(self, path)
 
 
+@checked
 def least_precision(
     build: Build,
-    max_length: int,
+    max_length: Annotated[int, Count(1, MOST_LENGTH)],
     *,
     of: Automaton | Callable[[Any], bool] | None = None,
     lengths: Iterable[int] | None = None,
-    exponents: Iterable[int] = (0,),
-    largest: int = 12,
+    exponents: Iterable[Annotated[int, Count(0, MOST_BITS)]] = (0,),
+    largest: Annotated[int, Count(1, MOST_BITS)] = 12,
     name: str = "",
     progress: bool = True,
-    steps: int | Callable[[int], int] = 1,
+    steps: Annotated[int, Count()] | Callable[[int], int] = 1,
     **means: Any,
 ) -> LeastPrecision:
     """The smallest s in which `build(F(e, s), n)` is right on all inputs of length n, for n up to `max_length` and each e.
@@ -105,11 +108,8 @@ def least_precision(
     """
     chosen = _chosen_lengths(max_length, lengths)
     tried_exponents = sorted(set(exponents))
-    if not tried_exponents or tried_exponents[0] < 0 or largest < 1:
-        raise InputError(
-            f"exponents {tried_exponents} and the largest s {largest}: F(e, s) needs an e, none below 0 (0 is fixed point), and "
-            "an s of at least 1."
-        )
+    if not tried_exponents:
+        raise InputError("no exponents are given; F(e, s) needs an e, and 0 is fixed point.")
     cells = [(length, e) for length in chosen for e in tried_exponents]
     question = _Question(build, of, steps, largest, {**means, "progress": progress})
     question.refuse_too_many(chosen[-1], tried_exponents)
@@ -121,10 +121,6 @@ def least_precision(
 
 
 def _chosen_lengths(max_length: int, lengths: Iterable[int] | None) -> list[int]:
-    if max_length < 1:
-        raise InputError(f"max_length is {max_length}; inputs have at least one token.")
-    if max_length > MOST_LENGTH:  # before a list is made that is as long
-        raise InputError(f"max_length is {max_length}; lengths up to {MOST_LENGTH:,} can be asked for (--max-length).")
     chosen = sorted(set(range(1, max_length + 1) if lengths is None else lengths))
     if not chosen or chosen[0] < 1 or chosen[-1] > max_length:
         raise InputError(f"lengths must lie between 1 and {max_length}.")

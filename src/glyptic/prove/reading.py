@@ -15,21 +15,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from glyptic import files
 from glyptic.errors import FileError
-from glyptic.prove.words import quoted
+from glyptic.files import MOST_DIGITS
+from glyptic.files import quoted_path as quoted_path
+from glyptic.text import quoted
 
 MOST_BYTES = 1 << 25  # of a file: 32 MB, for its values may take twenty times as much
-MOST_DIGITS = 700  # of a number: the widest format that there is has 308 in front of the point
 MOST_CHARACTERS = 4096  # of a text that is a name, a number or a sentence
 
 Read = TypeVar("Read")
@@ -150,83 +149,8 @@ def _shown(value: Any) -> str:
 
 
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
-    """What a JSON file holds; `what` names its kind in the sentences that refuse it.
-
-    Beyond JSON's own rules no name is given twice in an object, and there is no NaN, Infinity, or number with very many digits.
-    """
-    shown = quoted_path(path)
-    text = _read_text(Path(path), what, shown)
-    try:
-        return json.loads(
-            text,
-            object_pairs_hook=_once,
-            parse_constant=_no_constant,
-            parse_int=_bounded_whole,
-            parse_float=_finite,
-        )
-    except _Refused as error:
-        raise FileError(f"{shown} is not {what}: {error}.") from None
-    except RecursionError:
-        raise FileError(f"{shown} is not {what}: its brackets are nested too deep.") from None
-    except ValueError:
-        raise FileError(f"{shown} is not {what}: it is not JSON, or was cut short.") from None
-
-
-def quoted_path(path: str | os.PathLike[str]) -> str:
-    """A path in a sentence: escaped where it has what could mislead or break the line."""
-    text = os.fspath(path)
-    return text if text.isprintable() and text.isascii() else quoted(text, 500)
-
-
-class _Refused(ValueError):
-    """JSON that is not taken."""
-
-
-def _read_text(path: Path, what: str, shown: str) -> str:
-    """The bytes of a regular file, bounded; a pipe or a device is not waited for."""
-    try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise FileError(f"{shown} is not {what}: it is not a regular file.")
-            data = file.read(MOST_BYTES + 1) if status.st_size <= MOST_BYTES else b""
-    except FileError:
-        raise
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
-        raise FileError(f"cannot read {what} {shown}: {getattr(error, 'strerror', None) or error}.") from None
-    if status.st_size > MOST_BYTES or len(data) > MOST_BYTES:
-        raise FileError(f"{shown} is not {what}: it is larger than {MOST_BYTES >> 20} MB.")
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise FileError(f"{shown} is not {what}: it is not JSON, or was cut short.") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise _Refused(f"an object in it names {quoted(twice, 80)} twice")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _Refused(f"it has {name}, which is no number of JSON")
-
-
-def _bounded_whole(digits: str) -> int:
-    if len(digits) > MOST_DIGITS:
-        raise _Refused(f"it has a number of {len(digits)} digits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    found = float(digits)
-    if not math.isfinite(found) or len(digits) > MOST_DIGITS:
-        raise _Refused(f"it has a number beyond all bounds, {digits[:20]}…")
-    return found
+    """What a JSON file holds; `what` names its kind in the sentences that refuse it."""
+    return files.read_json(path, MOST_BYTES, what)
 
 
 def sealed(content: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from glyptic.arguments import checked
 from glyptic.errors import FileError, FormatError, InputError
 from glyptic.exact import Transformer
 from glyptic.exact.report import show_number
@@ -65,6 +66,7 @@ class Recheck:
         return "\n".join(map(printable, lines))
 
 
+@checked
 def recheck(
     path: str | os.PathLike[str],
     predicate: Predicates = None,

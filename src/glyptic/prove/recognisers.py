@@ -7,14 +7,18 @@ look at themselves, and their composition is switched off. The answer reads the 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from glyptic.arguments import Count, checked
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.numbers import Format, encode
 from glyptic.prove.languages import Automaton
 
 
-def recogniser(automaton: Automaton, format: Format, max_length: int) -> Transformer:
+@checked
+def recogniser(automaton: Automaton, format: Format, max_length: Annotated[int, Count(1, 10_000)]) -> Transformer:
     """A decider of the automaton's language, with the answers NO and YES, for inputs up to a length.
 
     >>> from glyptic.numbers import Fixed

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.exact.transformer import parts
 from glyptic.numbers import AnyFormat, parse_format
@@ -98,12 +99,13 @@ def _shown(number: Any) -> str:
     return (number if isinstance(number, str) else str(Fraction(number))).replace("-", "−")
 
 
+@checked
 def block(
     transformer: Transformer,
     other: Transformer | None = None,
     *,
     free: Iterable[str | Place] | None = None,
-    positions: int = 1,
+    positions: Annotated[int, Count(1, 10_000)] = 1,
     weights: Iterable[str | Entry] = (),
     **rest: Any,
 ) -> Block:
@@ -156,13 +158,14 @@ class Inputs:
         return sum(len(self.vocabulary) ** n for n in range(self.min_length, self.max_length + 1))
 
 
+@checked
 def inputs(
     transformer: Transformer,
     other: Transformer | None = None,
     *,
-    max_length: int,
-    min_length: int = 1,
-    steps: int | Callable[[int], int] = 1,
+    max_length: Annotated[int, Count()],
+    min_length: Annotated[int, Count()] = 1,
+    steps: Annotated[int, Count()] | Callable[[int], int] = 1,
 ) -> Inputs:
     """All inputs of one transformer, or of two, called a and b; steps may depend on the length."""
     named = {"": transformer} if other is None else {"a": transformer, "b": other}

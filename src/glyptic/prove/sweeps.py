@@ -26,14 +26,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from tqdm.auto import tqdm
 
+from glyptic.arguments import Backend, Workers, Writable, checked
 from glyptic.carve import FactError
 from glyptic.errors import FileError, FormatError
-from glyptic.exact.files import write_whole
-from glyptic.exact.report import table
+from glyptic.files import write_whole
 from glyptic.numbers import AnyFormat, Exact, parse_format
 from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.answers import Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
@@ -43,7 +43,8 @@ from glyptic.prove.expressions import ClaimError
 from glyptic.prove.grids import format_grid
 from glyptic.prove.pinning import code_of_glyptic
 from glyptic.prove.portable import digest, doubts
-from glyptic.prove.reading import sealed
+from glyptic.prove.reading import read_json, sealed
+from glyptic.text import table
 
 KIND, VERSION = "glyptic.prove.sweep", 3
 METHOD = "sweep"
@@ -129,13 +130,14 @@ def _seen(verdict: Verdict) -> str:
     return ""
 
 
+@checked
 def sweep(
     claim: ClaimOf,
-    formats: str | Iterable[AnyFormat],
+    formats: str | Iterable[AnyFormat | str],
     *,
-    backend: str = "loky",
-    workers: int | None = None,
-    kept: str | os.PathLike[str] | None = None,
+    backend: Backend = "loky",
+    workers: Workers | None = None,
+    kept: Annotated[str | os.PathLike[str], Writable()] | None = None,
     name: str = "",
     progress: bool = True,
     **means: Any,
@@ -145,7 +147,7 @@ def sweep(
     With `kept`, finished formats are kept in that file, and a sweep started again goes on from there: with those formats whose
     claim, weights included, is the same as then, and was decided.
     """
-    wanted = format_grid(formats) if isinstance(formats, str) else list(formats)
+    wanted = format_grid(formats) if isinstance(formats, str) else [_read_format(format) for format in formats]
     if not wanted:
         raise FormatError("no formats are given to sweep over; name some, such as fixed:1..8.")
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
@@ -169,6 +171,10 @@ def sweep(
                 if deaths == 5:
                     raise
     return Sweep(title, {str(format): done[str(format)].verdict for format in wanted})
+
+
+def _read_format(format: AnyFormat | str) -> AnyFormat:
+    return parse_format(format) if isinstance(format, str) else format
 
 
 @dataclass(frozen=True)
@@ -213,25 +219,24 @@ def _still_good(cells: dict[str, _Cell], claim: ClaimOf, wanted: Iterable[AnyFor
 def _write(path: Path, title: str, done: dict[str, _Cell]) -> None:
     cells = {format: {"digest": cell.digest, **verdict_to_json(cell.verdict)} for format, cell in done.items()}
     content = sealed({"kind": KIND, "version": VERSION, "code": code_of_glyptic(), "name": title, "cells": cells})
-    try:
-        write_whole(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
-    except OSError as error:
-        raise FileError(f"cannot write the sweep {path}: {error.strerror or error}.") from None
+    write_whole(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode(), "the sweep")
 
 
 def _read(path: Path, title: str) -> dict[str, _Cell]:
     if not path.exists():
         return {}
     try:
-        content = json.loads(path.read_bytes())
+        content = read_json(path, "a sweep")
+    except FileError as error:
+        said = str(error).rstrip(".")
+        raise FileError(f"{path} cannot be read as a sweep ({said}); delete it, or name another.") from None
+    try:
         if (content["kind"], content["version"], content["name"]) != (KIND, VERSION, title):
             raise FileError(f"{path} is not a file of the sweep {title!r}; delete it, or name another.")
         if content != sealed(content) or content["code"] != code_of_glyptic():
             raise FileError(f"{path} was edited, or written by another Glyptic; delete it, or name another.")
         return {format: _cell(**data) for format, data in content["cells"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, FileError):
-            raise
+    except (KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path} cannot be read as a sweep ({error}); delete it, or name another.") from None
 
 

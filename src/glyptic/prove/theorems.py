@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
+from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.prove.answers import Verdict
 from glyptic.prove.checking import check
@@ -12,11 +13,13 @@ from glyptic.prove.claims import Claim, inputs
 from glyptic.prove.expressions import ClaimError, Condition, Defined, SameChains, accepted, answer, holds
 from glyptic.prove.languages import Automaton
 
-Steps = int | Callable[[int], int]
+Steps = Annotated[int, Count()] | Callable[[int], int]
+Length = Annotated[int, Count()]
 
 
+@checked
 def equivalent(
-    a: Transformer, b: Transformer, max_length: int, *, min_length: int = 1, steps: Steps = 1, **means: Any
+    a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1, **means: Any
 ) -> Verdict:
     """Whether two transformers give the same answer to every input up to a length; TIE and 0/0 count as answers.
 
@@ -25,21 +28,23 @@ def equivalent(
     return check(equivalence(a, b, max_length, min_length=min_length, steps=steps), **means)
 
 
-def equivalence(a: Transformer, b: Transformer, max_length: int, *, min_length: int = 1, steps: Steps = 1) -> Claim:
+@checked
+def equivalence(a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1) -> Claim:
     """The claim behind `equivalent`."""
     subject = inputs(a, b, max_length=max_length, min_length=min_length, steps=steps)
     same: Condition = answer("a") == answer("b") if max(subject.steps) == 1 else SameChains("a", "b")
     return Claim(subject, same, name="equivalent")
 
 
+@checked
 def language(
     transformer: Transformer,
     of: Automaton | Callable[[Any], bool],
-    max_length: int | None = None,
+    max_length: Length | None = None,
     *,
     yes: str = "YES",
     no: str = "NO",
-    min_length: int = 1,
+    min_length: Length = 1,
     steps: Steps = 1,
     **means: Any,
 ) -> Verdict:
@@ -47,14 +52,15 @@ def language(
     return check(recognition(transformer, of, max_length, yes=yes, no=no, min_length=min_length, steps=steps), **means)
 
 
+@checked
 def recognition(
     transformer: Transformer,
     of: Automaton | Callable[[Any], bool],
-    max_length: int | None = None,
+    max_length: Length | None = None,
     *,
     yes: str = "YES",
     no: str = "NO",
-    min_length: int = 1,
+    min_length: Length = 1,
     steps: Steps = 1,
 ) -> Claim:
     """The claim behind `language`."""
@@ -68,11 +74,12 @@ def recognition(
     return Claim(subject, (inside >> (answer() == yes)) & (~inside >> (answer() == no)), name="language")
 
 
+@checked
 def decisive(
     transformer: Transformer,
-    max_length: int | None = None,
+    max_length: Length | None = None,
     *,
-    min_length: int = 1,
+    min_length: Length = 1,
     steps: Steps = 1,
     **means: Any,
 ) -> Verdict:
@@ -80,8 +87,9 @@ def decisive(
     return check(decisiveness(transformer, max_length, min_length=min_length, steps=steps), **means)
 
 
+@checked
 def decisiveness(
-    transformer: Transformer, max_length: int | None = None, *, min_length: int = 1, steps: Steps = 1
+    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, steps: Steps = 1
 ) -> Claim:
     """The claim behind `decisive`."""
     longest = transformer.max_length if max_length is None else max_length
@@ -89,8 +97,9 @@ def decisiveness(
     return Claim(subject, (answer() != "TIE") & (answer() != "UNDEFINED"), name="decisive")
 
 
+@checked
 def never_zero_attention(
-    transformer: Transformer, max_length: int | None = None, *, min_length: int = 1, **means: Any
+    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, **means: Any
 ) -> Verdict:
     """Whether no query of any head, at any input, has all its exps rounded to 0; nor, where there are norms, is a variance 0.
 
@@ -99,7 +108,8 @@ def never_zero_attention(
     return check(defined_attention(transformer, max_length, min_length), **means)
 
 
-def defined_attention(transformer: Transformer, max_length: int | None = None, min_length: int = 1) -> Claim:
+@checked
+def defined_attention(transformer: Transformer, max_length: Length | None = None, min_length: Length = 1) -> Claim:
     """The claim behind `never_zero_attention`."""
     longest = transformer.max_length if max_length is None else max_length
     subject = inputs(transformer, max_length=longest, min_length=min_length)

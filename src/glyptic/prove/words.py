@@ -10,9 +10,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
+
+from glyptic.text import printable as printable
+from glyptic.text import quoted as quoted
 
 _MOST = 64
 # What stands for something else where claims are printed, though it looks like a name.
@@ -23,23 +24,6 @@ _TAKEN = frozenset(
 _JOINING = frozenset(
     ("and", "or", "not", "if", "then", "else", "iff", "implies", "is", "in", "of", "at", "from", "with", "for", "all", "some")
 )
-
-
-def quoted(text: str, most: int = 200) -> str:
-    """A text in quotes, as JSON writes it; what is not printed, or turns the direction of writing, as its number."""
-    return printable(json.dumps(text if len(text) <= most else text[:most] + "…", ensure_ascii=False))
-
-
-def printable(text: str) -> str:
-    """A text in which nothing moves the cursor, begins a line, or turns the direction of writing: such characters as numbers."""
-    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    if character == " " or unicodedata.category(character)[0] not in "CZM":
-        return character
-    number = ord(character)
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 # Names that stand in a printed claim without quotes, and so must not look like more than a name -----------------------------

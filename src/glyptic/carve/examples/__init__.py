@@ -6,38 +6,39 @@ its length.
     brackets    balanced brackets, of several kinds, up to a depth
     parts       what they are made of: look-up, total, position codes
 
->>> from glyptic.numbers import Fixed
->>> by_name("parity:8", Fixed(4)).answer("0111")
+>>> by_name("parity:8", "fixed:4").answer("0111")
 'YES'
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
+from glyptic.arguments import Count, Seed, checked, shown
+from glyptic.carve.building import format_of
 from glyptic.carve.examples.brackets import brackets
 from glyptic.carve.examples.counting import majority, modular, parity
-from glyptic.carve.examples.parts import whole_numbers
+from glyptic.carve.examples.parts import Length, whole_numbers
 from glyptic.carve.examples.tokens import contains, first_equals_last, palindromes
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Sizes, Transformer, random_transformer
 from glyptic.numbers import AnyFormat
 
 
-def random(format: AnyFormat, seed: int = 0, layers: int = 2, max_length: int = 12) -> Transformer:
+@checked
+def random(
+    format: AnyFormat | str, seed: Seed = 0, layers: Annotated[int, Count(0, 1000)] = 2, max_length: Length = 12
+) -> Transformer:
     """A random transformer by seed; it decides nothing in particular, and need not be decisive.
 
     >>> from glyptic.numbers import Fixed
     >>> random(Fixed(4), seed=7).same_as(random(Fixed(4), seed=7))
     True
     """
-    if min(seed, layers) < 0 or max_length < 1:
-        raise InputError(
-            f"random: seed {seed}, layers {layers}, max_length {max_length}; none may be negative, nor the length 0."
-        )
-    made = random_transformer(format, seed, Sizes(layers=layers, max_length=max_length))
+    made = random_transformer(format_of(format), seed, Sizes(layers=layers, max_length=max_length))
     return made.replace(name=f"random:{seed},{layers},{max_length}")
 
 
@@ -53,13 +54,17 @@ EXAMPLES: dict[str, Callable[..., Transformer]] = {
 }
 
 
-def by_name(text: str, format: AnyFormat, *, force: bool = False) -> Transformer:
+@checked
+def by_name(text: str, format: AnyFormat | str, *, force: bool = False) -> Transformer:
     """A decider from its name and parameters, in order or by name: `parity:8`, `contains:101,16`,
     `modular:5,residue=2`. `force` builds it in formats that it refuses, where it may be wrong.
     """
     given, name = parameters(text), text.partition(":")[0]
     forced = {"force": True} if force and name != "random" else {}  # `random` refuses nothing
-    return EXAMPLES[name](format, **given, **forced)
+    try:
+        return EXAMPLES[name](format_of(format), **given, **forced)
+    except InputError as error:  # which names the parameter
+        raise error if str(error).startswith(f"{name}:") else InputError(f"{name}: {error}") from None
 
 
 def parameters(text: str) -> dict[str, Any]:
@@ -70,7 +75,7 @@ def parameters(text: str) -> dict[str, Any]:
     """
     name, _, rest = text.partition(":")
     if name not in EXAMPLES:
-        raise ModelError(f"no built-in decider {name!r}; there are {', '.join(EXAMPLES)}.")
+        raise ModelError(f"no built-in decider {shown(name)}; there are {', '.join(EXAMPLES)}.")
     return _parameters(name, rest)
 
 
@@ -99,7 +104,7 @@ def _parameters(name: str, text: str) -> dict[str, Any]:
             key, value = known[place].name if place < len(known) else "", item
         parameter = next((p for p in known if p.name == key), None)
         if parameter is None or key in found:
-            raise ModelError(f"{name}: {item!r} is not one of its parameters, or comes twice; write {usage(name)}.")
+            raise ModelError(f"{name}: {shown(item)} is not one of its parameters, or comes twice; write {usage(name)}.")
         found[key] = _converted(name, parameter, value)
     return found
 
@@ -107,8 +112,8 @@ def _parameters(name: str, text: str) -> dict[str, Any]:
 def _converted(name: str, parameter: inspect.Parameter, value: str) -> int | str:
     if isinstance(parameter.default, str):
         return value
-    if not (value.isascii() and value.isdigit()) or len(value) > 9:
-        raise ModelError(f"{name}: {parameter.name} must be a whole number, and it is {value!r}.")
+    if not re.fullmatch(r"-?[0-9]{1,18}", value):
+        raise ModelError(f"{name}: {parameter.name} must be a whole number of at most 18 digits, and it is {shown(value)}.")
     return int(value)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from glyptic.carve.building import Draft, Row, Unit
+from typing import Annotated
+
+from glyptic.arguments import Count, checked, shown
+from glyptic.carve.building import Draft, Row, Unit, format_of
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
     YES,
+    ShortLength,
     assemble,
     at_least,
     bits_for,
@@ -23,10 +27,12 @@ from glyptic.numbers import AnyFormat
 
 VALID, DEPTH, CLOSES, ORDINAL, BAD, ALL_BAD = "valid", "depth", "closes", "ordinal", "bad", "all_bad"
 CLEAN, CLOSED = "clean", "closed"
+Depth = Annotated[int, Count(1)]
 
 
+@checked
 def brackets(
-    format: AnyFormat, max_length: int = 12, depth: int = 3, pairs: str = "()", *, force: bool = False
+    format: AnyFormat | str, max_length: ShortLength = 12, depth: Depth = 3, pairs: str = "()", *, force: bool = False
 ) -> Transformer:
     """Whether the brackets are balanced, and never deeper than `depth`; `pairs` lists opening and closing ones: "()[]".
 
@@ -46,12 +52,11 @@ def brackets(
     >>> T.answer("([])[]"), T.answer("([)]"), T.answer("((()))")
     ('YES', 'NO', 'NO')
     """
+    format = format_of(format)
     facts = needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True, force=force)
     check_vocabulary("brackets", pairs)
-    if len(pairs) % 2 or depth < 1:
-        raise InputError(
-            f"brackets: pairs {pairs!r} and depth {depth}; characters come in pairs, and the depth is at least 1."
-        )
+    if len(pairs) % 2:
+        raise InputError(f"brackets: pairs is {shown(pairs)}, and its characters must come in pairs, such as ()[].")
     levels_needed = min(depth, max(1, max_length // 2))  # deeper than that, there is no room left to close
     kinds = [f"kind.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
     partners = [f"partner.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]

@@ -4,11 +4,16 @@ number above 1.
 
 from __future__ import annotations
 
-from glyptic.carve.building import Draft, Row, Unit, clear
+from dataclasses import replace
+from typing import Annotated
+
+from glyptic.arguments import Count, checked, shown
+from glyptic.carve.building import Draft, Row, Unit, clear, format_of
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
     YES,
+    Length,
     Step,
     assemble,
     at_least,
@@ -21,38 +26,70 @@ from glyptic.carve.examples.parts import (
     move,
     needs,
     total,
+    whole_numbers,
 )
-from glyptic.errors import InputError
+from glyptic.errors import FormatError, InputError
 from glyptic.exact import Layer, Transformer
 from glyptic.numbers import AnyFormat
 
 
+@checked
 def majority(
-    format: AnyFormat, max_length: int = 12, letter: str = "1", vocabulary: str = "01", *, force: bool = False
+    format: AnyFormat | str, max_length: Length = 12, letter: str = "1", vocabulary: str = "01", *, force: bool = False
 ) -> Transformer:
     """Whether more than half of the tokens are a letter; one layer.
 
-    Each such token counts +1, each other −1; the total decides. In any format with the whole numbers to max_length.
+    Each such token counts +1, each other −1; the total decides. In any format with the whole numbers to max_length; and
+    beyond, as long as saturation leaves the sign of a total right. There totals stop at C, the last whole number after
+    which [C + 1] = C, or at B. Then a +1 before a −1 never makes more than after it, so of all inputs with the same votes
+    1…10…0 has the least total and 0…01…1 the greatest; among those that are just YES, or just not, the longest are the
+    worst. These two are run.
 
     >>> from glyptic.numbers import Fixed
     >>> T = majority(Fixed(4))
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    facts = needs("majority", format, max_length, counts_to=max_length, force=force)
+    format = format_of(format)
+    counted = min(max_length, max(1, whole_numbers(format)))
+    facts = needs("majority", format, max_length, counts_to=counted, force=force)
     check_vocabulary("majority", vocabulary, letter)
     draft = Draft(format, (ONE, "vote", "lead", NO, YES))
     decide = draft.feed_forward(at_least(1, {"lead": 1}, {NO: -1, YES: 1}), {NO: 1})
     steps = [("add up the votes", Layer((total(draft, {"lead": {"vote": 1}}),), decide))]
     tokens: dict[str, Row] = {a: {"vote": 1 if a == letter else -1} for a in vocabulary}
-    return assemble(f"majority:{max_length}", draft, tokens, [{}] * max_length, steps, facts)
+    decider = assemble(f"majority:{max_length}", draft, tokens, [{}] * max_length, steps, facts)
+    wrong = _wrong_majority(decider, letter) if max_length > counted else None
+    if wrong is not None and not force:
+        raise FormatError(
+            f"majority of inputs up to {max_length} counts to {max_length}, and {format} has the whole numbers only up to "
+            f"{counted}: it would answer {wrong}; choose a wider format or a smaller max_length."
+        )
+    if max_length > counted:
+        survives = f"totals of up to {max_length} votes keep their sign"
+        said = survives if wrong is None else f"{survives}, which is false in {format} (forced): it answers {wrong}"
+        decider = decider.replace(history=(replace(decider.history[0], facts=(*facts, said)), *decider.history[1:]))
+    return decider
 
 
+def _wrong_majority(decider: Transformer, letter: str) -> str | None:
+    """One of the two worst inputs, if it is answered wrongly."""
+    other = next((token for token in decider.vocabulary if token != letter), None)
+    if other is None:
+        return None
+    more, half = (decider.max_length - 1) // 2, decider.max_length // 2
+    worst = {letter * (more + 1) + other * more: "YES", other * half + letter * half: "NO"}
+    said = decider.run_batch(worst).answers
+    wrong = (f"{shown(text)} with {answer}" for (text, right), answer in zip(worst.items(), said, strict=True) if answer != right)
+    return next(wrong, None)
+
+
+@checked
 def modular(
-    format: AnyFormat,
-    modulus: int = 3,
-    residue: int = 0,
-    max_length: int = 12,
+    format: AnyFormat | str,
+    modulus: Annotated[int, Count(1)] = 3,
+    residue: Annotated[int, Count(0)] = 0,
+    max_length: Length = 12,
     letter: str = "1",
     vocabulary: str = "01",
     *,
@@ -69,8 +106,9 @@ def modular(
     ('YES', 'NO')
     """
     check_vocabulary("modular", vocabulary, letter)
-    if modulus < 1 or not 0 <= residue < modulus:
-        raise InputError(f"modular: residue {residue} modulo {modulus}; it must be one of 0, …, {max(modulus, 1) - 1}.")
+    if residue >= modulus:
+        raise InputError(f"modular: residue {residue} modulo {modulus}; it must be below the modulus.")
+    format = format_of(format)
     facts = needs("modular", format, max_length, counts_to=max(max_length, residue + 1), force=force)
     multiples = [modulus << t for t in range(max_length.bit_length()) if modulus << t <= max_length][::-1]
     reaches = [f"reaches.{multiple}" for multiple in multiples]
@@ -91,8 +129,9 @@ def modular(
     return assemble(f"modular:{modulus},{residue},{max_length}", draft, tokens, [{}] * max_length, steps, facts)
 
 
+@checked
 def parity(
-    format: AnyFormat, max_length: int = 16, letter: str = "1", vocabulary: str = "01", *, force: bool = False
+    format: AnyFormat | str, max_length: Length = 16, letter: str = "1", vocabulary: str = "01", *, force: bool = False
 ) -> Transformer:
     """Whether a letter occurs an odd number of times; ⌈log2 max_length⌉ layers.
 
@@ -105,6 +144,7 @@ def parity(
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
+    format = format_of(format)
     facts = needs("parity", format, max_length, looks_up=True, force=force)
     check_vocabulary("parity", vocabulary, letter)
     width = bits_for(max_length)

@@ -13,11 +13,15 @@ saturates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 
+from glyptic.arguments import Count, shown
 from glyptic.carve.building import Draft, Row, Unit, carry, clear
-from glyptic.carve.facts import EXP_VANISHES
+from glyptic.carve.facts import EXP_VANISHES, Broken, Fact
+from glyptic.carve.frames import stated
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Head, Layer, Transformer
 from glyptic.exact.history import Frame, Touch
@@ -146,6 +150,11 @@ def whole_numbers(format: AnyFormat) -> int:
     return min(int(format.max), 1 << format.precision)
 
 
+Length = Annotated[int, Count(1, 1 << 14)]  # of the longest input
+ShortLength = Annotated[int, Count(1, 1 << 9)]  # where layers or coordinates are as many
+_MOST_LETTERS = 1 << 8
+
+
 def needs(
     name: str,
     format: AnyFormat,
@@ -155,11 +164,9 @@ def needs(
     looks_up: bool = False,
     force: bool = False,
 ) -> tuple[str, ...]:
-    """What a decider rests on, as statements; a format in which one is false is refused unless forced, and a length that
-    is none always.
+    """What a decider rests on, as statements; a format in which one is false is refused, unless forced, when that is
+    said.
     """
-    if max_length < 1:
-        raise InputError(f"{name}: max_length is {max_length}; it must be at least 1.")
     if whole_numbers(format) < counts_to and not force:
         raise FormatError(
             f"{name} of inputs up to {max_length} counts to {counts_to}, and {format} has the whole numbers only up to "
@@ -169,14 +176,25 @@ def needs(
         raise FormatError(
             f"{name} looks up positions, which needs [exp(−B)] = 0, and it is not 0 in {format}; choose a wider format."
         )
-    whole = f"the whole numbers to {counts_to} are values"
-    return (whole, EXP_VANISHES.statement) if looks_up else (whole,)
+    return tuple(stated(fact, format) for fact in (counting(counts_to), *([EXP_VANISHES] if looks_up else [])))
+
+
+def counting(most: int) -> Fact:
+    """The fact that one can count."""
+
+    def broken(format: AnyFormat) -> Broken | None:
+        last = whole_numbers(format)
+        return None if last >= most else Broken(Fraction(last), f"{last} is the last of them")
+
+    return Fact("whole", f"the whole numbers to {most} are values", broken)
 
 
 def check_vocabulary(name: str, vocabulary: str, *letters: str) -> None:
-    """Single, different characters, and the decider's own letters among them."""
+    """Single, different characters that can be printed, and the decider's own letters among them."""
     if not vocabulary or len(set(vocabulary)) < len(vocabulary):
-        raise InputError(f"{name}: the vocabulary {vocabulary!r} must be one or more different characters.")
+        raise InputError(f"{name}: the vocabulary {shown(vocabulary)} must be one or more different characters.")
+    if len(vocabulary) > _MOST_LETTERS or not vocabulary.isprintable():
+        raise InputError(f"{name}: the vocabulary {shown(vocabulary)} must be at most {_MOST_LETTERS} printable characters.")
     for letter in letters:
-        if letter not in vocabulary:
-            raise InputError(f"{name}: {letter!r} is not in the vocabulary {vocabulary!r}.")
+        if len(letter) != 1 or letter not in vocabulary:
+            raise InputError(f"{name}: {shown(letter)} is not in the vocabulary {shown(vocabulary)}.")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from glyptic.carve.building import Draft, Row, Unit, clear
+from glyptic.arguments import checked
+from glyptic.carve.building import Draft, Row, Unit, clear, format_of
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
     YES,
+    Length,
+    ShortLength,
     Step,
     assemble,
     bits_for,
@@ -23,9 +26,12 @@ from glyptic.errors import InputError
 from glyptic.exact import Layer, Transformer
 from glyptic.numbers import AnyFormat
 
+_LONGEST_WORD = 1 << 8
 
+
+@checked
 def contains(
-    format: AnyFormat, word: str = "101", max_length: int = 16, vocabulary: str = "01", *, force: bool = False
+    format: AnyFormat | str, word: str = "101", max_length: Length = 16, vocabulary: str = "01", *, force: bool = False
 ) -> Transformer:
     """Whether the input contains a word; as many layers as the word has letters.
 
@@ -38,10 +44,12 @@ def contains(
     >>> T.answer("0010110"), T.answer("001001")
     ('YES', 'NO')
     """
+    format = format_of(format)
     facts = needs("contains", format, max_length, looks_up=True, force=force)
+    if not 1 <= len(word) <= _LONGEST_WORD:
+        what = "empty; every input contains it" if not word else f"longer than {_LONGEST_WORD} letters"
+        raise InputError(f"contains: the word is {what}.")
     check_vocabulary("contains", vocabulary, *word)
-    if not word:
-        raise InputError("contains: the word is empty; every input contains it.")
     width = bits_for(max_length)
     here, before = digits("here", width), digits("before", width)
     is_letter = {letter: f"is_{letter}" for letter in vocabulary}
@@ -66,8 +74,9 @@ def contains(
     return assemble(f"contains:{word},{max_length}", draft, tokens, positions, steps, facts)
 
 
+@checked
 def first_equals_last(
-    format: AnyFormat, max_length: int = 16, vocabulary: str = "01", *, force: bool = False
+    format: AnyFormat | str, max_length: Length = 16, vocabulary: str = "01", *, force: bool = False
 ) -> Transformer:
     """Whether the first token is the last; one layer.
 
@@ -79,6 +88,7 @@ def first_equals_last(
     >>> T.answer("0010"), T.answer("0011")
     ('YES', 'NO')
     """
+    format = format_of(format)
     facts = needs("first-equals-last", format, max_length, counts_to=1, looks_up=True, force=force)
     check_vocabulary("first-equals-last", vocabulary)
     is_letter, first = [f"is_{a}" for a in vocabulary], [f"first_{a}" for a in vocabulary]
@@ -91,8 +101,9 @@ def first_equals_last(
     return assemble(f"first-equals-last:{max_length}", draft, tokens, positions, steps, facts)
 
 
+@checked
 def palindromes(
-    format: AnyFormat, max_length: int = 12, vocabulary: str = "01", *, force: bool = False
+    format: AnyFormat | str, max_length: ShortLength = 12, vocabulary: str = "01", *, force: bool = False
 ) -> Transformer:
     """Whether the input reads the same backwards; a layer for each pair of positions, ⌊max_length / 2⌋.
 
@@ -107,6 +118,7 @@ def palindromes(
     >>> T.answer("01100110"), T.answer("0111")
     ('YES', 'NO')
     """
+    format = format_of(format)
     facts = needs("palindromes", format, max_length, looks_up=True, force=force)
     check_vocabulary("palindromes", vocabulary)
     width, rounds = bits_for(max_length), max(1, max_length // 2)

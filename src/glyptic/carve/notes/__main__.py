@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from glyptic.carve.notes.documents import written
 from glyptic.carve.notes.tables import TABLES
-from glyptic.exact.files import write_whole
+from glyptic.files import write_whole
 
 if __name__ == "__main__":
     for make in tqdm(TABLES.values(), desc="tables", leave=False):

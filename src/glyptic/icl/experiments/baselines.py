@@ -15,8 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
+from glyptic.arguments import checked, shown
 from glyptic.errors import MissingExtra
-from glyptic.icl.experiments.prompts import Array, Prompts
+from glyptic.icl.experiments.prompts import Array, Prompts, PromptShift, Task
+from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.names import Variance
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem, ProblemError
 
@@ -28,7 +31,7 @@ try:
     from sklearn.neural_network import MLPRegressor
     from sklearn.tree import DecisionTreeRegressor
 except ImportError as error:
-    raise MissingExtra("the baselines need scikit-learn: pip install 'glyptic[icl]'.") from error
+    raise MissingExtra("the baselines need scikit-learn: pip install '.[icl]' in Glyptic's folder.") from error
 
 Predict = Callable[[Array, Array, Array], Array]  # x (k, d), y (k,), queries (q, d) -> (q,), for k ≥ least
 
@@ -81,26 +84,27 @@ def network(x: Array, y: Array, queries: Array) -> Array:
     return MLPRegressor(hidden_layer_sizes=(100,), batch_size=len(y), **settings).fit(x, y).predict(queries)
 
 
-def bayes_ridge(noise: float, prior_variance: float = 1.0) -> Baseline:
-    """Ridge with penalty s²/τ²: the posterior mean for w ~ N(0, τ²I) and label noise s, hence Bayes-optimal.
+@checked
+def ridge(penalty: Variance, optimal: bool = False) -> Baseline:
+    """Ridge; with penalty s² it is the posterior mean for w ~ N(0, I) and label noise of variance s²: where the labels follow
+    that law, and only there, it is Bayes-optimal, whatever the inputs, and `optimal` says so in its label.
 
-    Without noise it is least squares of least norm.
+    With penalty 0 it is least squares of least norm.
     """
-    penalty = noise**2 / prior_variance
 
     def predict(x: Array, y: Array, queries: Array) -> Array:
         if penalty == 0.0:
             return least_squares(x, y, queries)
         return Ridge(alpha=penalty, fit_intercept=False).fit(x, y).predict(queries)
 
-    return Baseline("ridge", f"ridge, Bayes-optimal (s = {noise:g})", predict)
+    return Baseline("ridge", f"ridge, {'Bayes-optimal (s² = ' if optimal else '(penalty '}{penalty:g})", predict)
 
 
 BASELINES: dict[str, Baseline] = {
     baseline.name: baseline
     for baseline in (
         Baseline("ols", "least squares", least_squares),
-        bayes_ridge(0.5),
+        ridge(0.25),
         Baseline("lasso", "Lasso, cross-validated", lasso, least=2, slow=True),
         Baseline("knn", "3 nearest neighbours", nearest_neighbours),
         Baseline("average", "averaging", averaging),
@@ -111,11 +115,21 @@ BASELINES: dict[str, Baseline] = {
 }
 
 
-def baseline_named(name: str, noise: float) -> Baseline:
-    """The baseline of that name; ridge is made Bayes-optimal for the task's noise."""
-    if name not in BASELINES:
-        raise ProblemError(f"no baseline {name!r}; there are {', '.join(BASELINES)}.")
-    return bayes_ridge(noise) if name == "ridge" else BASELINES[name]
+def baseline_named(name: str, noise_variance: float, optimal: bool = False) -> Baseline:
+    """The baseline of that name; ridge gets the task's noise as its penalty, and is called Bayes-optimal if it is."""
+    if not isinstance(name, str) or name not in BASELINES:
+        raise ProblemError(f"no baseline {shown(name)}; there are {', '.join(BASELINES)}.")
+    return ridge(noise_variance, optimal) if name == "ridge" else BASELINES[name]
+
+
+def ridge_is_optimal(task: Task, shift: PromptShift) -> bool:
+    """Whether labels are ⟨w, x⟩ + N(0, s²) with w ~ N(0, I) and the s² that ridge is given, whatever the inputs are.
+
+    >>> from glyptic.icl.experiments.prompt_shifts import shift_named
+    >>> [ridge_is_optimal(Linear(5), shift_named(name)) for name in ("none", "skew", "scale-y:2", "noise:1")]
+    [True, True, False, False]
+    """
+    return isinstance(task, Linear) and shift.label_scale in (1.0, -1.0) and shift.extra_noise_variance == 0
 
 
 def answers(baseline: Baseline, prompts: Prompts, counts: Sequence[int], progress: bool = False) -> Array:
@@ -123,7 +137,7 @@ def answers(baseline: Baseline, prompts: Prompts, counts: Sequence[int], progres
 
     >>> from glyptic.icl.experiments.prompts import sample
     >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=4, examples=6)
+    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=4, N=6)
     >>> error = answers(BASELINES["ols"], prompts, [0, 3, 6]) - prompts.target[:, [0, 3, 6]]
     >>> bool(abs(error[:, 1:]).max() < 1e-9)                    # d examples determine a noiseless linear function
     True
@@ -139,8 +153,8 @@ def answers(baseline: Baseline, prompts: Prompts, counts: Sequence[int], progres
 
 def _answer(baseline: Baseline, prompts: Prompts, row: int, k: int) -> float:
     query = prompts.query_x[row, k : k + 1]
-    if k > prompts.examples:
-        raise ProblemError(f"query {k} needs {k} examples, the prompts hold {prompts.examples}: draw longer ones.")
+    if k > prompts.N:
+        raise ProblemError(f"query {k} needs {k} examples, the prompts hold {prompts.N}: draw longer ones.")
     if not np.isfinite(query).all() or 0 < k < baseline.least:
         return np.nan
     if k == 0:
@@ -154,9 +168,9 @@ def one_example_too_few(problem: Problem) -> dict[str, float]:
     >>> {name: round(risk, 3) for name, risk in one_example_too_few(Problem.isotropic(5, 20)).items()}
     {'N': 1.154, 'N - 1': 1.2}
     """
-    if problem.context_length < 2:
+    if problem.N < 2:
         raise ProblemError("with N = 1 a baseline that drops one example has none left: use N ≥ 2.")
-    fewer = Problem(problem.covariance, problem.context_length - 1, problem.prior, problem.noise_variance)
+    fewer = Problem(problem.covariance, problem.N - 1, problem.prior, problem.noise_variance)
     return {"N": 2.0 * minimum_loss(problem), "N - 1": 2.0 * minimum_loss(fewer)}
 
 

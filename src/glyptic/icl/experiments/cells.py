@@ -1,21 +1,21 @@
 """Jobs that survive being killed: every finished cell is a file, and no cell is computed twice.
 
-A cell is a measure and its parameters, and is named by their hash. The worker that finishes it writes
-`cells/<hash>.json` under a temporary name and renames it, so a file is either whole or absent; a second run computes
-only what is absent. On a cluster whose workers do not share the folder the rows come back and are written here.
+A cell is a measure and its parameters, and is named by their hash. The worker that finishes it writes `cells/<hash>.json` whole
+or not at all; a second run computes only what is absent. On a cluster whose workers do not share the folder the rows come back
+and are written here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from glyptic.errors import FileError
+from glyptic.files import make_folder, quoted_path, read_json, write_whole
 from glyptic.icl.experiments.measures import MEASURES, VERSION
 from glyptic.icl.theory.problem import ProblemError
 from glyptic.parallel import scatter
@@ -57,10 +57,7 @@ def run(
 ) -> list[Row]:
     """Compute the cells that are not in the folder yet; return the rows of all of them, in their order."""
     store = Path(folder) / "cells"
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"the folder {folder} cannot be made ({error.strerror}): name another.") from None
+    make_folder(store)
     missing = [cell for cell in dict.fromkeys(cells) if not _file(store, cell).exists()]
     work = [(cell, str(store)) for cell in missing]
     finished = scatter(compute, work, backend, workers, progress="cells" if progress else None) if missing else []
@@ -83,13 +80,14 @@ def _file(store: Path, cell: Cell) -> Path:
 
 
 def _write(path: Path, rows: list[Row]) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    temporary.write_text(json.dumps(rows))
-    os.replace(temporary, path)
+    write_whole(path, json.dumps(rows).encode(), "the cell")
 
 
 def _read(path: Path) -> list[Row]:
     try:
-        return json.loads(path.read_text())
-    except ValueError:
-        raise FileError(f"the cell {path} is damaged: remove it and run again.") from None
+        rows = read_json(path, what="a cell", nan=True)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise FileError(f"{quoted_path(path)} is not a cell: it is not a list of rows.")
+        return rows
+    except FileError as error:
+        raise FileError(f"{str(error).rstrip('.')}; it is damaged: remove it and run again.") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import nn
 
 from glyptic.errors import FileError
+from glyptic.files import parse_json, quoted_path, read_bytes, write_whole
 
 History = list[dict[str, float]]
 
@@ -30,17 +30,15 @@ class Checkpoint:
     identity: str
 
     def save(self, learner: nn.Module, optimizer: torch.optim.Optimizer, step: int, history: History) -> None:
-        """A temporary name first, then renamed: the file is always whole."""
+        """The file is always whole: that of this step, or of the one that was saved before."""
         tensors = {f"weight.{name}": value for name, value in learner.state_dict().items()}
         for index, state in optimizer.state_dict()["state"].items():
             tensors |= {f"moment.{index}.{name}": torch.as_tensor(value) for name, value in state.items()}
         for name in history[0] if history else ():
             tensors[f"history.{name}"] = torch.tensor([row[name] for row in history], dtype=torch.float64)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_name(self.path.name + ".part")
         tensors = {name: value.contiguous() for name, value in tensors.items()}
-        save_file(tensors, temporary, metadata={"step": str(step), "identity": self.identity})
-        os.replace(temporary, self.path)
+        data = save(tensors, metadata={"step": str(step), "identity": self.identity})
+        write_whole(self.path, data, "the checkpoint", parents=True)
 
     def resume(self, learner: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[int, History]:
         """Step and history, with learner and optimizer brought back to them; (0, []) if nothing was saved yet."""
@@ -48,7 +46,16 @@ class Checkpoint:
             return 0, []
         metadata, tensors = self._read()
         if metadata.get("identity") != self.identity:
-            raise FileError(f"{self.path} holds another training run: remove it, or save this one elsewhere.")
+            raise FileError(f"{quoted_path(self.path)} holds another training run: remove it, or save this one elsewhere.")
+        try:
+            return self._restore(metadata, tensors, learner, optimizer)
+        except (KeyError, ValueError, RuntimeError):
+            raise self._not_one("its parts do not fit together") from None
+
+    @staticmethod
+    def _restore(
+        metadata: dict[str, str], tensors: dict[str, torch.Tensor], learner: nn.Module, optimizer: torch.optim.Optimizer
+    ) -> tuple[int, History]:
         parts: dict[str, dict[str, Any]] = {"weight": {}, "moment": {}, "history": {}}
         for name, value in tensors.items():
             kind, _, rest = name.partition(".")
@@ -65,11 +72,16 @@ class Checkpoint:
         ]
 
     def _read(self) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+        data = read_bytes(self.path, what="a checkpoint")
         try:
-            with safe_open(self.path, "pt") as file:
-                return file.metadata() or {}, load_file(self.path)
-        except SafetensorError as error:
-            raise FileError(f"{self.path} is not a checkpoint ({error}): remove it to start anew.") from None
+            tensors = load(data)
+        except (SafetensorError, ValueError) as error:
+            raise self._not_one(str(error)) from None
+        header = parse_json(data[8 : 8 + int.from_bytes(data[:8], "little")], quoted_path(self.path), "a checkpoint")
+        return header.get("__metadata__", {}), tensors
+
+    def _not_one(self, why: str) -> FileError:
+        return FileError(f"{quoted_path(self.path)} is not a checkpoint ({why}): remove it to start anew.")
 
 
 def fingerprint(learner: nn.Module) -> str:

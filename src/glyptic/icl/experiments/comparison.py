@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
+from glyptic.arguments import Count, Seed, check_fields
 from glyptic.icl.experiments import baselines
 from glyptic.icl.experiments.curves import Curve, curve, squared_error, wrong_sign
 from glyptic.icl.experiments.prompt_shifts import shift_named
 from glyptic.icl.experiments.prompts import Prompts, sample
 from glyptic.icl.experiments.tasks import Linear, task_named
+from glyptic.icl.names import Dimension, Length, PromptCount
 from glyptic.icl.theory.lsa import predict
 from glyptic.icl.theory.optimum import optimal_blocks
 from glyptic.icl.theory.problem import Array, Problem, ProblemError
@@ -32,49 +35,54 @@ class Comparison:
 
     task: str = "noisy"
     shift: str = "none"
-    d: int = 5
-    examples: int = 20
-    every: int = 2  # a point of the curve at each so many examples
+    d: Dimension = 5
+    N: Length = 20  # of the decoder's and the linear attention's training; test prompts are asked after 0 … N examples
+    every: Annotated[int, Count(1)] = 2  # a point of the curve at each so many examples
     baselines: tuple[str, ...] = ("ols", "ridge", "lasso", "knn", "average", "cart", "boosting", "net")
-    prompts: int = 500
-    slow_prompts: int = 60  # for those that take tens of milliseconds a fit
-    steps: int = 0
-    seed: int = 0
+    prompts: PromptCount = 1000
+    slow_prompts: PromptCount = 200  # for those that take tens of milliseconds a fit
+    steps: Annotated[int, Count(0, 10**8)] = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if min(self.examples, self.every, self.prompts, self.slow_prompts) < 1 or self.steps < 0:
-            raise ProblemError("a comparison needs at least 1 example, 1 prompt and a point at every 1 example.")
+        check_fields(self)
+        if not self.baselines and not self.steps and self.task not in ("linear", "noisy"):
+            raise ProblemError("nobody is compared: name a baseline, or give the decoder training steps.")
+        for name in self.baselines:  # refused before anything is trained
+            baselines.baseline_named(name, 0.0)
+        task_named(self.task, self.d), shift_named(self.shift)
 
     @property
     def counts(self) -> list[int]:
         """0, every, 2·every, … up to all examples."""
-        return [*range(0, self.examples, self.every), self.examples]
+        return [*range(0, self.N, self.every), self.N]
 
 
 def compare(comparison: Comparison, checkpoint: Path | None = None, progress: bool = True) -> list[Curve]:
     """A curve for each learner, on prompts that none of them was trained on.
 
-    >>> few = Comparison(task="linear", d=2, examples=4, baselines=("ols", "average"), prompts=50)
+    >>> few = Comparison(task="linear", d=2, N=4, baselines=("ols", "average"), prompts=50)
     >>> [one.name for one in compare(few, progress=False)]
     ['linear attention, exact', 'least squares', 'averaging']
     """
     c = comparison
     task = task_named(c.task, c.d)
-    error = wrong_sign if c.task == "classification" else squared_error
-    test = sample(task, np.random.default_rng([c.seed, 3]), c.prompts, c.examples, shift_named(c.shift))
+    mistake = wrong_sign if c.task == "classification" else squared_error
+    shift = shift_named(c.shift)
+    test = sample(task, np.random.default_rng([c.seed, 3]), c.prompts, c.N, shift)
     curves = []
     if c.steps:
         answer = _decoder_answers(c, test, checkpoint, progress)
-        curves.append(curve("decoder, trained", answer, test, c.counts, error))
+        curves.append(curve("decoder, trained", answer, test, c.counts, mistake))
     if isinstance(task, Linear):
-        problem = Problem.isotropic(c.d, c.examples, noise_variance=task.noise**2)
+        problem = Problem.isotropic(c.d, c.N, noise_variance=task.noise_variance)
         answer = _linear_attention_answers(problem, test, c.counts)
-        curves.append(curve("linear attention, exact", answer, test, c.counts, error))
+        curves.append(curve("linear attention, exact", answer, test, c.counts, mistake))
     for name in c.baselines:
-        baseline = baselines.baseline_named(name, task.noise)
+        baseline = baselines.baseline_named(name, task.noise_variance, baselines.ridge_is_optimal(task, shift))
         shown = test.first(c.slow_prompts) if baseline.slow else test
         answer = baselines.answers(baseline, shown, c.counts, progress)
-        curves.append(curve(baseline.label, answer, shown, c.counts, error))
+        curves.append(curve(baseline.label, answer, shown, c.counts, mistake))
     return curves
 
 
@@ -83,8 +91,8 @@ def _decoder_answers(c: Comparison, test: Prompts, checkpoint: Path | None, prog
     from glyptic.icl.experiments.decoder import DecoderLearner, decoder_plan
     from glyptic.icl.experiments.training import answers, train
 
-    learner = DecoderLearner(c.d, c.examples, seed=c.seed)
-    plan = decoder_plan(c.d, 0.5, c.examples, c.steps, seed=c.seed)
+    learner = DecoderLearner(c.d, c.N, seed=c.seed)
+    plan = decoder_plan(c.d, 0.25, c.N, c.steps, seed=c.seed)
     train(learner, task_named(c.task, c.d), plan, checkpoint=checkpoint, progress=progress)
     return answers(learner, test, c.counts)
 

@@ -26,9 +26,9 @@ from glyptic.icl.theory.shifts import Shift, shifted_risk
 SLOPE = r"$s$ in $\hat y \approx s\,\langle w, x_q\rangle$"
 
 
-def _exponential_covariance(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _exponential_covariance(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     deviations = np.sqrt(rng.exponential(1.0, (prompts, 1, d)))
-    context, query = gaussian_inputs(rng, prompts, examples, d)
+    context, query = gaussian_inputs(rng, prompts, N, d)
     return context * deviations, query * deviations
 
 
@@ -41,30 +41,31 @@ def trained_blocks(d: int, N: int, random_covariance: bool, steps: int, seed: in
     from glyptic.icl.experiments.training import Plan, train
     from glyptic.icl.theory.theorem import initial_blocks
 
-    learner = LinearAttention(initial_blocks(Problem.isotropic(d, N), scale=0.3))
-    plan = Plan(steps=steps, examples=N, rate=0.02, batch=512, seed=seed)
+    learner = LinearAttention(initial_blocks(Problem.isotropic(d, N), sigma=0.3))
+    plan = Plan(steps=steps, N=N, rate=0.02, batch=512, seed=seed)
     train(learner, Linear(d), plan, RANDOM_COVARIANCE if random_covariance else ORDINARY, progress=False)
     return learner.blocks()
 
 
-def exact_risk(d: int, N: int, scale: float, test_length: float) -> float:
-    """Risk of the exact minimum at N on inputs `scale` times as large, with w ~ N(0, I)."""
+def exact_risk(d: int, N: int, c: float, M: float) -> float:
+    """Risk of the exact minimum at N on inputs c times as large, with w ~ N(0, I)."""
     eye = np.eye(d)
     P = optimal_map(Problem.isotropic(d, N))
-    return shifted_risk(P, Shift("scaled", scale**2 * eye, scale**2 * eye, eye), test_length)
+    return shifted_risk(P, Shift("scaled", c**2 * eye, c**2 * eye, eye), M)
 
 
-def sampled_answers(trained: Blocks, scale: float, test_length: int) -> tuple[Array, Array]:
+def sampled_answers(trained: Blocks, c: float, M: int) -> tuple[Array, Array]:
     """ŷ and ⟨w, x_q⟩ on sampled prompts with M examples, on fewer if they are long: they scatter less."""
-    prompts = max(1000, 100_000 // test_length)
-    rng = np.random.default_rng(test_length)
-    drawn = sample(Linear(trained.d), rng, prompts, test_length, scaled_inputs(scale))
+    prompts = max(4000, 400_000 // M)
+    rng = np.random.default_rng(M)
+    drawn = sample(Linear(trained.d), rng, prompts, M, scaled_inputs(c))
     return predict(trained, drawn.context_x, drawn.context_y, drawn.query_x[:, -1]), drawn.target[:, -1]
 
 
-def slope(answer: Array, target: Array) -> float:
-    """The number s for which ŷ ≈ s·⟨w, x_q⟩, by least squares."""
-    return float(answer @ target / (target @ target))
+def slope(answer: Array, target: Array) -> tuple[float, float]:
+    """The number s for which ŷ ≈ s·⟨w, x_q⟩, by least squares, and its standard error (each prompt has its own spread)."""
+    found = float(answer @ target / (target @ target))
+    return found, float(np.sqrt(np.sum(((answer - found * target) * target) ** 2)) / (target @ target))
 
 
 def draw_risk(
@@ -73,18 +74,19 @@ def draw_risk(
     """Risk per unit of signal against M: lines the exact minimum, points the trained model, dots the limit M → ∞."""
     rows = []
     d = trained.d
-    for index, scale in enumerate(scales):
+    for index, c in enumerate(scales):
         colour = figures.SERIES[index]
-        signal = d * scale**2
-        line = [exact_risk(d, N, scale, M) / signal for M in lengths]
-        axes.plot(lengths, line, color=colour, label=f"inputs × {scale:g}")
-        axes.axhline(exact_risk(d, N, scale, np.inf) / signal, color=colour, linewidth=1, linestyle=":")
+        signal = d * c**2
+        line = [exact_risk(d, N, c, M) / signal for M in lengths]
+        axes.plot(lengths, line, color=colour, label=f"inputs × {c:g}")
+        axes.axhline(exact_risk(d, N, c, np.inf) / signal, color=colour, linewidth=1, linestyle=":")
         for M, exact in zip(lengths, line, strict=True):
-            answer, target = sampled_answers(trained, scale, M)
-            risk = float(np.mean((answer - target) ** 2) / signal)
-            axes.plot([M], [risk], "o", color=colour, markersize=4)
-            rows.append({"panel": "risk", "scale": scale, "N": N, "M": M, "exact": exact, "sampled": risk})
-    axes.set(xlabel="examples at test, M", ylabel=r"risk $/\ E\langle w, x_q\rangle^2$")
+            answer, target = sampled_answers(trained, c, M)
+            squares = (answer - target) ** 2 / signal
+            mean, error = float(squares.mean()), float(squares.std() / np.sqrt(len(squares)))
+            axes.errorbar([M], [mean], yerr=[2 * error], fmt="o", color=colour, markersize=4, capsize=2)
+            rows.append(_row("risk / signal", c, N, M, exact, mean, error))
+    axes.set(xlabel="test length M", ylabel=r"risk $/\ E\langle w, x_q\rangle^2$")
     plots.log_axis(axes, "x", lengths[::2])
     axes.set(yscale="log", ylim=(0.01, 150))
     plots.log_axis(axes, "y")
@@ -92,39 +94,41 @@ def draw_risk(
     return rows
 
 
-def draw_scale(axes: Any, trained: Blocks, N: int, scales: Sequence[float], test_length: int) -> list[dict[str, Any]]:
+def draw_scale(axes: Any, trained: Blocks, N: int, scales: Sequence[float], M: int) -> list[dict[str, Any]]:
     """ŷ ≈ s·⟨w, x_q⟩: s against the scale of the inputs, with the limit c²."""
     rows = []
     fine = np.linspace(min(scales), max(scales), 100)
     factor = 1.0 / gamma(Problem.isotropic(trained.d, N))[0, 0]
     axes.plot(fine, fine**2, "--", color=figures.COLOURS["muted"], label="c², the limit N, M → ∞")
     axes.plot(fine, factor * fine**2, color=figures.COLOURS["theory"], label=f"c²/γ, exact for N = {N}")
-    for scale in scales:
-        measured = slope(*sampled_answers(trained, scale, test_length))
-        axes.plot([scale], [measured], "o", color=figures.COLOURS["measured"])
-        exact = factor * scale**2
-        rows.append({"panel": "scale", "scale": scale, "N": N, "M": test_length, "exact": exact, "sampled": measured})
+    for c in scales:
+        measured, error = slope(*sampled_answers(trained, c, M))
+        axes.errorbar([c], [measured], yerr=[2 * error], fmt="o", color=figures.COLOURS["measured"], capsize=3)
+        rows.append(_row("slope, trained on one Λ", c, N, M, factor * c**2, measured, error))
     axes.axhline(1.0, color=figures.COLOURS["muted"], linewidth=1, linestyle=":")
     axes.set(xlabel="inputs times c", ylabel=SLOPE)
-    axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {test_length}")
+    axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {M}, ± 2 s.e.")
     plots.finish(axes, r"scaled inputs: $\hat y \to c^2\langle w, x_q\rangle$")
     return rows
 
 
-def draw_random(axes: Any, d: int, models: dict[int, Blocks], test_length: int) -> list[dict[str, Any]]:
+def draw_random(axes: Any, d: int, models: dict[int, Blocks], M: int) -> list[dict[str, Any]]:
     """Trained on a random covariance in every prompt, asked on N(0, I): s against N, with the limit ⅓."""
     rows = []
     law = RandomDiagonal(d)
     fine = np.unique(np.geomspace(min(models), 8 * max(models), 60).round().astype(int))
     axes.plot(fine, [law.trained_map(int(N)) for N in fine], color=figures.COLOURS["theory"], label="exact")
     for N, trained in models.items():
-        measured = slope(*sampled_answers(trained, 1.0, test_length))
-        axes.plot([N], [measured], "o", color=figures.COLOURS["measured"])
-        exact = law.trained_map(N)
-        rows.append({"panel": "random", "scale": 1.0, "N": N, "M": test_length, "exact": exact, "sampled": measured})
-    axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {test_length}")
+        measured, error = slope(*sampled_answers(trained, 1.0, M))
+        axes.errorbar([N], [measured], yerr=[2 * error], fmt="o", color=figures.COLOURS["measured"], capsize=3)
+        rows.append(_row("slope, trained on random Λ", 1.0, N, M, law.trained_map(N), measured, error))
+    axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {M}, ± 2 s.e.")
     axes.axhline(1 / 3, color=figures.COLOURS["muted"], linestyle="--", label="⅓, the limit N, M → ∞")
-    axes.set(xlabel="examples in training, N", ylabel=SLOPE, ylim=(0, 0.4))
+    axes.set(xlabel="training length N", ylabel=SLOPE, ylim=(0, 0.4))
     plots.log_axis(axes, "x", [min(models) * 2**power for power in range(7)])
     plots.finish(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", loc="lower right")
     return rows
+
+
+def _row(quantity: str, c: float, N: int, M: int, exact: float, sampled: float, error: float) -> dict[str, Any]:
+    return {"quantity": quantity, "c": c, "N": N, "M": M, "exact": exact, "sampled": sampled, "standard_error": error}

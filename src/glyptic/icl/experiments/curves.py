@@ -1,4 +1,4 @@
-"""Error against the number of in-context examples, with a bootstrap band over prompts."""
+"""The error after k in-context examples, with a bootstrap band over prompts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,15 @@ class Curve:
     low: Array
     high: Array
     prompts: int
+    quantity: str = "risk"
+    """What the mean is of: "risk", the squared error, or "wrong signs", the share of them."""
 
     def rows(self) -> list[dict[str, Any]]:
         """The curve as rows of a tidy table."""
         columns = zip(self.counts, self.mean.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
         return [
-            {"learner": self.name, "examples": k, "error": mean, "low": low, "high": high, "prompts": self.prompts}
+            {"learner": self.name, "k": k, "quantity": self.quantity, "mean": mean, "low": low, "high": high}
+            | {"prompts": self.prompts}
             for k, mean, low, high in columns
             if np.isfinite(mean)
         ]
@@ -51,7 +54,7 @@ def curve(
     answer: Array,
     prompts: Prompts,
     counts: Sequence[int],
-    error: Error = squared_error,
+    mistake: Error = squared_error,
     confidence: float = 0.9,
     resamples: int = 2000,
     seed: int = 0,
@@ -60,14 +63,14 @@ def curve(
 
     >>> from glyptic.icl.experiments.prompts import sample
     >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=2), np.random.default_rng(0), prompts=500, examples=3)
+    >>> prompts = sample(Linear(d=2), np.random.default_rng(0), prompts=500, N=3)
     >>> silent = curve("always 0", np.zeros((500, 2)), prompts, counts=[0, 3])
     >>> bool(np.all((silent.low < 2) & (2 < silent.high)))             # E⟨w, x⟩² = d
     True
     """
-    errors = error(answer, prompts.target[:, list(counts)])
+    errors = mistake(answer, prompts.target[:, list(counts)])
     mean, low, high = bootstrap(errors, confidence, resamples, seed)
-    return Curve(name, tuple(counts), mean, low, high, len(errors))
+    return Curve(name, tuple(counts), mean, low, high, len(errors), "wrong signs" if mistake is wrong_sign else "risk")
 
 
 def bootstrap(errors: Array, confidence: float, resamples: int, seed: int) -> tuple[Array, Array, Array]:
@@ -86,8 +89,9 @@ def from_rows(rows: Sequence[dict[str, Any]]) -> list[Curve]:
     found = []
     for name in dict.fromkeys(row["learner"] for row in rows):
         mine = [row for row in rows if row["learner"] == name]
-        mean, low, high = (np.array([row[key] for row in mine], float) for key in ("error", "low", "high"))
-        found.append(Curve(name, tuple(row["examples"] for row in mine), mean, low, high, mine[0]["prompts"]))
+        mean, low, high = (np.array([row[key] for row in mine], float) for key in ("mean", "low", "high"))
+        counts = tuple(row["k"] for row in mine)
+        found.append(Curve(name, counts, mean, low, high, mine[0]["prompts"], mine[0]["quantity"]))
     return found
 
 
@@ -105,6 +109,8 @@ def table_rows(curves: Sequence[Curve]) -> list[dict[str, Any]]:
 
 def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift: str = "none") -> None:
     """Lines with bands, the decoder thick; squared errors divided by d as in Garg et al., except where E f² = 1."""
+    from matplotlib.ticker import MaxNLocator
+
     scale = 1.0 if task in ("classification", "tree") else float(d)
     for one in curves:
         style = _style(one.name)
@@ -117,7 +123,8 @@ def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift
     axes.set_ylim(0, 1.35 * max(first) / scale)  # knowing nothing, with room above it; worse than that is cut off
     squared = r"$E(\hat y - f(x_q))^2$" + (" / d" if scale > 1 else "")
     wrong = "share of wrong signs" if task == "classification" else squared
-    axes.set(xlabel="in-context examples", ylabel=wrong)
+    axes.set(xlabel="in-context examples, k", ylabel=wrong)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     plots.finish(axes, f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}"), legend=False)
 
 

@@ -11,14 +11,17 @@ examples as tokens of their own would be 2N + 1: twice the work for the same ans
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
 from glyptic import nn as transformers
+from glyptic.arguments import Count, Seed, check_fields, checked
 from glyptic.icl.experiments.bayes import ridge_risk
 from glyptic.icl.experiments.learners import Learner
 from glyptic.icl.experiments.training import Plan
+from glyptic.icl.names import Dimension, Length, PromptCount, Steps, Variance
 from glyptic.icl.theory.problem import ProblemError
 
 
@@ -26,12 +29,13 @@ from glyptic.icl.theory.problem import ProblemError
 class DecoderSize:
     """How large the decoder is; the default trains in minutes on one core."""
 
-    width: int = 64
-    layers: int = 4
-    heads: int = 4
+    width: Annotated[int, Count(1, 10**4)] = 64
+    layers: Annotated[int, Count(1, 1000)] = 4
+    heads: Annotated[int, Count(1, 1000)] = 4
 
     def __post_init__(self) -> None:
-        if min(self.width, self.layers, self.heads) < 1 or self.width % self.heads:
+        check_fields(self)
+        if self.width % self.heads:
             raise ProblemError(
                 f"a decoder of width {self.width} cannot have {self.layers} layers of {self.heads} heads: "
                 "use at least one of each, and a width that the heads divide."
@@ -41,7 +45,8 @@ class DecoderSize:
 class DecoderLearner(Learner):
     """Pre-norm decoder with learned positions on 2d + 1 input numbers a token, and one output number."""
 
-    def __init__(self, d: int, examples: int, size: DecoderSize | None = None, seed: int = 0):
+    @checked
+    def __init__(self, d: Dimension, N: Length, size: DecoderSize | None = None, seed: Seed = 0):
         super().__init__()
         size = size or DecoderSize()
         config = transformers.ModelConfig(
@@ -51,11 +56,11 @@ class DecoderLearner(Learner):
             heads=size.heads,
             vocabulary=None,
             head="none",
-            context=examples + 1,
+            context=N + 1,
             positions="learned",
             feed_forward="relu",
         )
-        self.examples = examples
+        self.N = N
         self.decoder = transformers.build(config, seed=seed)
         self.read_in, self.read_out = nn.Linear(2 * d + 1, size.width), nn.Linear(size.width, 1)
         generator = torch.Generator().manual_seed(seed)
@@ -65,12 +70,12 @@ class DecoderLearner(Learner):
 
     def every_query(self, context_x: Tensor, context_y: Tensor, last_query: Tensor) -> Tensor:
         x = torch.cat([context_x, last_query[:, None]], dim=1)  # (B, k + 1, d)
-        if x.shape[1] > self.examples + 1:
+        if x.shape[1] > self.N + 1:
             raise ProblemError(
-                f"this decoder has positions for {self.examples} examples, not {x.shape[1] - 1}: build it longer."
+                f"this decoder has positions for {self.N} examples, not {x.shape[1] - 1}: build it longer."
             )
-        examples = torch.cat([context_x, context_y[..., None]], dim=2)  # (B, k, d + 1)
-        before = nn.functional.pad(examples, (0, 0, 1, 0))  # nothing comes before query 0
+        shown = torch.cat([context_x, context_y[..., None]], dim=2)  # (B, k, d + 1)
+        before = nn.functional.pad(shown, (0, 0, 1, 0))  # nothing comes before query 0
         hidden = self.decoder(vectors=self.read_in(torch.cat([x, before], dim=2)))
         return self.read_out(hidden)[..., 0]
 
@@ -78,15 +83,18 @@ class DecoderLearner(Learner):
         return self.every_query(context_x, context_y, query_x)[:, -1]
 
 
-def decoder_plan(d: int, noise: float, examples: int, steps: int, batch: int = 64, seed: int = 0) -> Plan:
+@checked
+def decoder_plan(
+    d: Dimension, noise_variance: Variance, N: Length, steps: Steps, batch: PromptCount = 64, seed: Seed = 0
+) -> Plan:
     """How a small decoder is trained on linear regression: every query counts alike, so each is weighted by 1/risk.
 
     Unweighted, the first queries, whose risk no learner can reduce, would drown the last ones.
     """
-    weights = 1.0 / ridge_risk(d, noise, examples)
+    weights = 1.0 / ridge_risk(d, noise_variance, N)
     return Plan(
         steps=steps,
-        examples=examples,
+        N=N,
         batch=batch,
         rate=2e-3,
         warmup=min(300, steps // 5),

@@ -16,37 +16,33 @@ from glyptic.icl import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.bayes import discrete_answers, ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, decoder_plan
-from glyptic.icl.experiments.prompts import Array, Task, sample
+from glyptic.icl.experiments.prompts import Task, sample
 from glyptic.icl.experiments.tasks import Linear, TaskPool
 from glyptic.icl.experiments.training import answers, train
 
 Row = dict[str, Any]
 
 
-def measure_pool(d: int, tasks: int, noise: float, examples: int, steps: int, seed: int, prompts: int = 2000) -> Row:
+def measure_pool(d: int, tasks: int, noise_variance: float, N: int, steps: int, seed: int, prompts: int = 10_000) -> Row:
     """Train a decoder on T tasks; mean squared errors and distances over all queries, divided by d."""
-    pool = TaskPool.draw_pool(d, tasks, noise, seed)
-    learner = DecoderLearner(d, examples, seed=seed)
-    train(learner, pool, decoder_plan(d, noise, examples, steps, seed=seed), progress=False)
+    pool = TaskPool.draw_pool(d, tasks, noise_variance, seed)
+    learner = DecoderLearner(d, N, seed=seed)
+    train(learner, pool, decoder_plan(d, noise_variance, N, steps, seed=seed), progress=False)
     row: Row = {}
-    laws: dict[str, Task] = {"new": Linear(d, noise), "pool": pool}
+    laws: dict[str, Task] = {"new": Linear(d, noise_variance), "pool": pool}
     for name, law in laws.items():
-        test = sample(law, np.random.default_rng([seed, 2]), prompts, examples)
-        counts = range(examples + 1)
+        test = sample(law, np.random.default_rng([seed, 2]), prompts, N)
+        counts = range(N + 1)
         model = answers(learner, test, counts)
-        discrete, ridge = discrete_answers(test, pool.weights, noise, counts), ridge_answers(test, noise, counts)
-        row |= {
-            f"{name}_decoder": _apart(model, test.target, d),
-            f"{name}_dmmse": _apart(discrete, test.target, d),
-            f"{name}_ridge": _apart(ridge, test.target, d),
-            f"{name}_decoder_to_dmmse": _apart(model, discrete, d),
-            f"{name}_decoder_to_ridge": _apart(model, ridge, d),
-        }
+        discrete = discrete_answers(test, pool.weights, noise_variance, counts)
+        ridge = ridge_answers(test, noise_variance, counts)
+        pairs = {"decoder": (model, test.target), "dmmse": (discrete, test.target), "ridge": (ridge, test.target)}
+        pairs |= {"decoder_to_dmmse": (model, discrete), "decoder_to_ridge": (model, ridge)}
+        for what, (one, other) in pairs.items():
+            squares = np.mean((one - other) ** 2, axis=1) / d  # of each prompt
+            row[f"{name}_{what}"] = float(squares.mean())
+            row[f"{name}_{what}_standard_error"] = float(squares.std() / np.sqrt(len(squares)))
     return row
-
-
-def _apart(one: Array, other: Array, d: int) -> float:
-    return float(np.mean((one - other) ** 2) / d)
 
 
 def threshold(rows: Sequence[Row]) -> float | None:
@@ -74,13 +70,12 @@ def draw(risk_axes: Any, distance_axes: Any, rows: Sequence[Row]) -> None:
     rows = sorted(rows, key=lambda row: row["tasks"])
     tasks = [row["tasks"] for row in rows]
     colours = figures.SERIES
-    lines = {"new_dmmse": ("dMMSE: knows the T tasks", "--"), "new_ridge": ("ridge: Bayes-optimal", "--")}
+    lines = {"new_dmmse": ("dMMSE: knows the T tasks", "--"), "new_ridge": ("ridge: Bayes-optimal on new tasks", "--")}
     for index, (key, (label, style)) in enumerate({"new_decoder": ("trained decoder", "-"), **lines}.items()):
         marker = "o" if key == "new_decoder" else None
-        risk_axes.plot(tasks, [row[key] for row in rows], style, color=colours[index], label=label, marker=marker)
+        _draw_line(risk_axes, rows, key, label, color=colours[index], linestyle=style, marker=marker)
     for colour, (key, label) in zip(colours[1:], {"dmmse": "dMMSE", "ridge": "ridge"}.items(), strict=False):
-        distance = [row[f"new_decoder_to_{key}"] for row in rows]
-        distance_axes.plot(tasks, distance, "o-", color=colour, label=f"distance to {label}")
+        _draw_line(distance_axes, rows, f"new_decoder_to_{key}", f"distance to {label}", color=colour, marker="o")
     found = threshold(rows)
     if found is not None:
         distance_axes.axvline(found, color=figures.COLOURS["muted"], linewidth=1, linestyle=":")
@@ -94,3 +89,9 @@ def draw(risk_axes: Any, distance_axes: Any, rows: Sequence[Row]) -> None:
     plots.log_axis(distance_axes, "y")
     risk_axes.set_ylabel(r"$E(\hat y - f(x_q))^2/d$, mean over queries")
     distance_axes.set_ylabel(r"$E(\hat y - \hat y\,')^2/d$, mean over queries")
+
+
+def _draw_line(axes: Any, rows: Sequence[Row], key: str, label: str, **style: Any) -> None:
+    """A quantity against T, ± 2 standard errors over the test prompts."""
+    error = [2 * row[f"{key}_standard_error"] for row in rows]
+    axes.errorbar([row["tasks"] for row in rows], [row[key] for row in rows], yerr=error, label=label, capsize=3, **style)

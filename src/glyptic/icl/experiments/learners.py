@@ -10,10 +10,14 @@ The GPT-style decoder, which answers all queries of a prompt in one pass, is in 
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
+import glyptic.nn.processor  # noqa: F401 (before torch's first product)
+from glyptic.arguments import Count, Seed, checked
+from glyptic.icl.names import Dimension, Sigma
 from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.problem import ProblemError
 
@@ -34,6 +38,7 @@ class LinearAttention(Learner):
     Starts at the given blocks (the paper's initialisation, or any other), and trains all of them.
     """
 
+    @checked
     def __init__(self, start: Blocks):
         super().__init__()
         self.p1 = nn.Parameter(torch.tensor(start.p1, dtype=torch.float64))
@@ -63,7 +68,8 @@ class SoftmaxAttention(Learner):
     near it without being it.
     """
 
-    def __init__(self, d: int, heads: int = 1, scale: float = 0.3, seed: int = 0):
+    @checked
+    def __init__(self, d: Dimension, heads: int = 1, start: Sigma = 0.3, seed: Seed = 0):
         super().__init__()
         if heads not in (1, 2):
             raise ProblemError(f"softmax attention has 1 head or 2 of opposite sign here, not {heads}.")
@@ -71,7 +77,7 @@ class SoftmaxAttention(Learner):
         signs = torch.tensor([1.0, -1.0], dtype=torch.float64)[:heads]
         noise = 0.02 * torch.randn(heads, d + 1, d + 1, dtype=torch.float64, generator=generator)
         look_alike = torch.diag(torch.tensor([1.0] * d + [0.0], dtype=torch.float64))  # ⟨x_i, x_q⟩
-        self.query_key = nn.Parameter(signs[:, None, None] * scale * look_alike + noise)
+        self.query_key = nn.Parameter(signs[:, None, None] * start * look_alike + noise)
         self.value = nn.Parameter(torch.cat([torch.zeros(heads, d, dtype=torch.float64), signs[:, None]], dim=1))
 
     def forward(self, context_x: Tensor, context_y: Tensor, query_x: Tensor) -> Tensor:
@@ -88,10 +94,9 @@ class DeepLinearAttention(Learner):
     the examples with preconditioner A_l (`depth.preconditioned_gd`). Otherwise all entries of both matrices train.
     """
 
-    def __init__(self, d: int, layers: int, sparse: bool = True, step: float = 0.1):
+    @checked
+    def __init__(self, d: Dimension, layers: Annotated[int, Count(1, 1000)], sparse: bool = True, step: Sigma = 0.1):
         super().__init__()
-        if layers < 1:
-            raise ProblemError(f"deep linear attention with {layers} layers does nothing: use at least 1.")
         self.sparse = sparse
         start = step * torch.eye(d, dtype=torch.float64).repeat(layers, 1, 1)
         if sparse:

@@ -23,17 +23,23 @@ def plain_ticks(axis: Any, ticks: Sequence[float]) -> None:
 
 
 def nice_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten within a range, or only the powers if these are too many.
+    """Round numbers within a range for a logarithmic axis: at least three, at most eight, powers of ten if they suffice.
 
-    >>> nice_ticks(0.3, 4)
-    [0.5, 1.0, 2.0]
+    >>> nice_ticks(0.3, 4), nice_ticks(1.16, 1.4), nice_ticks(1e-3, 2)
+    ([0.5, 1.0, 2.0], [1.2, 1.3, 1.4], [0.001, 0.01, 0.1, 1.0])
     """
     from math import ceil, floor, log10
 
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    factors = (1, 2, 5) if high / low < 300 else (1,)
-    ticks = [float(f"{factor}e{power}") for power in powers for factor in factors]
-    return [tick for tick in ticks if low <= tick <= high]
+    powers = range(floor(log10(low)) - 1, ceil(log10(high)) + 1)
+    # The coarsest of these that gives three ticks or more, and never so many that they run into one another.
+    tenths, hundredths = (tuple(n / unit for n in range(unit, 10 * unit)) for unit in (10, 100))
+    choices: tuple[tuple[float, ...], ...] = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), tenths, hundredths)
+    for factors in choices:
+        ticks = [float(f"{factor}e{power}") for power in powers for factor in factors]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) >= 3:
+            return inside[:: -(-len(inside) // 8)]
+    return [float(f"{low:.4g}"), float(f"{high:.4g}")]
 
 
 def log_axis(axes: Any, which: str, ticks: Sequence[float] | None = None) -> None:

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from glyptic.arguments import shown
 from glyptic.icl.experiments.prompts import ORDINARY, Array, PromptShift, gaussian_inputs
 from glyptic.icl.theory.problem import ProblemError, finite
 
 
-def _random_quadrant(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _random_quadrant(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """All examples of a prompt in one random orthant; queries anywhere."""
     signs = rng.choice([-1.0, 1.0], (prompts, 1, d))
-    context, query = gaussian_inputs(rng, prompts, examples, d)
+    context, query = gaussian_inputs(rng, prompts, N, d)
     return np.abs(context) * signs, query
 
 
-def _opposite_quadrant(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _opposite_quadrant(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """All examples of a prompt in one random orthant, all queries in the opposite one."""
     signs = rng.choice([-1.0, 1.0], (prompts, 1, d))
-    context, query = gaussian_inputs(rng, prompts, examples, d)
+    context, query = gaussian_inputs(rng, prompts, N, d)
     return np.abs(context) * signs, -np.abs(query) * signs
 
 
@@ -34,35 +35,35 @@ def _transformed(rng: np.random.Generator, context: Array, query: Array, scales:
     return context @ transform, query @ transform
 
 
-def _half_subspace(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _half_subspace(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """Examples and queries in a random subspace of half the dimensions (rounded up)."""
     scales = (np.arange(d) < (d + 1) // 2).astype(float)
-    return _transformed(rng, *gaussian_inputs(rng, prompts, examples, d), scales)
+    return _transformed(rng, *gaussian_inputs(rng, prompts, N, d), scales)
 
 
-def _skewed(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _skewed(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """Covariance with eigenvalues ∝ 1/i² in a random basis."""
-    return _transformed(rng, *gaussian_inputs(rng, prompts, examples, d), 1.0 / np.arange(1, d + 1))
+    return _transformed(rng, *gaussian_inputs(rng, prompts, N, d), 1.0 / np.arange(1, d + 1))
 
 
-def _orthogonal_queries(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _orthogonal_queries(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """Query k is orthogonal to the first k examples; there is none for k ≥ d, and then it is NaN and drops out."""
-    context, query = gaussian_inputs(rng, prompts, examples, d)
+    context, query = gaussian_inputs(rng, prompts, N, d)
     basis = np.linalg.qr(context[:, : d - 1].transpose(0, 2, 1))[0]  # (B, d, ≤ d−1): column k spans with those before
     query = query.copy()
-    for k in range(1, min(examples, d - 1) + 1):
+    for k in range(1, min(N, d - 1) + 1):
         seen = basis[:, :, :k]
         query[:, k] -= np.einsum("bdk,bek,be->bd", seen, seen, query[:, k])
     query[:, d:] = np.nan
     return context, query
 
 
-def _overlapping_queries(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def _overlapping_queries(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """Query k repeats one of the first k examples; there is none for k = 0, and then it is NaN and drops out."""
-    context, query = gaussian_inputs(rng, prompts, examples, d)
+    context, query = gaussian_inputs(rng, prompts, N, d)
     query = query.copy()
     query[:, 0] = np.nan
-    for k in range(1, examples + 1):
+    for k in range(1, N + 1):
         query[:, k] = context[np.arange(prompts), rng.integers(0, k, prompts)]
     return context, query
 
@@ -71,8 +72,8 @@ def scaled_inputs(factor: float) -> PromptShift:
     """x ~ N(0, factor²·I), examples and queries."""
     finite("factor of the inputs", factor)
 
-    def inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
-        context, query = gaussian_inputs(rng, prompts, examples, d)
+    def inputs(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
+        context, query = gaussian_inputs(rng, prompts, N, d)
         return factor * context, factor * query
 
     return PromptShift(f"scale-x:{factor:g}", f"inputs times {factor:g}", inputs)
@@ -80,12 +81,13 @@ def scaled_inputs(factor: float) -> PromptShift:
 
 def scaled_labels(factor: float) -> PromptShift:
     """f ↦ factor·f."""
+    finite("factor of the labels", factor)
     return PromptShift(f"scale-y:{factor:g}", f"labels times {factor:g}", label_scale=factor)
 
 
-def noisy_labels(deviation: float) -> PromptShift:
-    """N(0, deviation²) added to the labels of the examples."""
-    return PromptShift(f"noise:{deviation:g}", f"label noise {deviation:g}", extra_noise=deviation)
+def noisy_labels(variance: float) -> PromptShift:
+    """N(0, variance) added to the labels of the examples."""
+    return PromptShift(f"noise:{variance:g}", f"label noise of variance {variance:g}", extra_noise_variance=variance)
 
 
 SHIFTS: dict[str, PromptShift] = {
@@ -108,11 +110,13 @@ SHIFTS: dict[str, PromptShift] = {
 
 
 def shift_named(name: str) -> PromptShift:
-    """The shift of that name; `scale-x:C`, `scale-y:C` and `noise:S` take any number.
+    """The shift of that name; `scale-x:C`, `scale-y:C` and `noise:V` (a variance) take any number.
 
     >>> shift_named("scale-x:3").explanation
     'inputs times 3'
     """
+    if not isinstance(name, str):
+        raise ProblemError(f"no shift {shown(name)}; there are {', '.join(SHIFTS)}.")
     if name in SHIFTS:
         return SHIFTS[name]
     kind, _, number = name.partition(":")
@@ -120,5 +124,5 @@ def shift_named(name: str) -> PromptShift:
     try:
         make, value = makers[kind], float(number)
     except (KeyError, ValueError):
-        raise ProblemError(f"no shift {name!r}; there are {', '.join(SHIFTS)}.") from None
+        raise ProblemError(f"no shift {shown(name)}; there are {', '.join(SHIFTS)}.") from None
     return make(value)

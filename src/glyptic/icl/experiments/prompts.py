@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from glyptic.icl.theory.problem import ProblemError, finite, non_negative
+from glyptic.arguments import Count, checked
+from glyptic.icl.names import PromptCount
+from glyptic.icl.theory.problem import ProblemError, as_finite, finite, non_negative
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]  # (prompts, points, d) -> (prompts, points): one function for each prompt
@@ -35,7 +37,8 @@ class Prompts:
         return self.context_x.shape[0]
 
     @property
-    def examples(self) -> int:
+    def N(self) -> int:
+        """Examples in a prompt."""
         return self.context_x.shape[1]
 
     @property
@@ -55,8 +58,8 @@ class Task(Protocol):
     def d(self) -> int: ...
 
     @property
-    def noise(self) -> float:
-        """Standard deviation of the label noise."""
+    def noise_variance(self) -> float:
+        """s², variance of the label noise."""
         ...
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
@@ -64,9 +67,9 @@ class Task(Protocol):
         ...
 
 
-def gaussian_inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+def gaussian_inputs(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
     """x ~ N(0, I); query k is the input of example k."""
-    x = rng.standard_normal((prompts, examples + 1, d))
+    x = rng.standard_normal((prompts, N + 1, d))
     return x[:, :-1], x
 
 
@@ -78,52 +81,56 @@ class PromptShift:
     explanation: str
     inputs: Inputs = gaussian_inputs
     label_scale: float = 1.0
-    extra_noise: float = 0.0
+    extra_noise_variance: float = 0.0
 
     def __post_init__(self) -> None:
         finite(f"scale of the labels in the shift {self.name}", self.label_scale)
-        non_negative(f"noise of the shift {self.name}", self.extra_noise)
+        non_negative(f"noise variance of the shift {self.name}", self.extra_noise_variance)
 
 
 def anisotropic(spectrum: Array) -> PromptShift:
     """Inputs from N(0, diag(spectrum)): the covariates of Zhang et al. with Λ diagonal."""
-    deviations = np.sqrt(np.asarray(spectrum, float))
+    variances = as_finite("spectrum", spectrum, (None,))
+    if np.any(variances < 0):
+        raise ProblemError(f"the spectrum holds {variances.min():g}: variances are 0 or more.")
+    deviations = np.sqrt(variances)
 
-    def inputs(rng: np.random.Generator, prompts: int, examples: int, d: int) -> tuple[Array, Array]:
+    def inputs(rng: np.random.Generator, prompts: int, N: int, d: int) -> tuple[Array, Array]:
         if deviations.shape != (d,):
             raise ProblemError(f"the spectrum has {deviations.size} numbers but d = {d}: give one for each.")
-        context, query = gaussian_inputs(rng, prompts, examples, d)
+        context, query = gaussian_inputs(rng, prompts, N, d)
         return context * deviations, query * deviations
 
-    values = ",".join(f"{value:.17g}" for value in np.asarray(spectrum, float))
+    values = ",".join(f"{value:.17g}" for value in variances)
     return PromptShift(f"spectrum:{values}", "x ~ N(0, Λ)", inputs)
 
 
 ORDINARY = PromptShift("none", "x ~ N(0, I)")
 
 
+@checked
 def sample(
     task: Task,
     rng: np.random.Generator,
-    prompts: int,
-    examples: int,
+    prompts: PromptCount,
+    N: Annotated[int, Count(0, 10**9)],
     shift: PromptShift = ORDINARY,
-    active: int | None = None,
+    active: Annotated[int, Count(0)] | None = None,
 ) -> Prompts:
     """Draw prompts; `active` keeps only the first coordinates of the inputs (Garg et al.'s curriculum over d).
 
     >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=2, examples=4)
+    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=2, N=4)
     >>> prompts.context_x.shape, prompts.query_x.shape, prompts.queries_are_inputs
     ((2, 4, 3), (2, 5, 3), True)
     """
-    if prompts < 1 or examples < 0:
-        raise ProblemError(f"{prompts} prompts of {examples} examples cannot be drawn: use at least 1 and 0.")
-    context_x, query_x = shift.inputs(rng, prompts, examples, task.d)
+    if prompts * (N + 1) * task.d > 10**9:
+        raise ProblemError(f"{prompts} prompts of {N} examples in dimension {task.d} do not fit into memory: draw fewer.")
+    context_x, query_x = shift.inputs(rng, prompts, N, task.d)
     if active is not None:
         keep = np.arange(task.d) < active
         context_x, query_x = context_x * keep, query_x * keep
     function = task.draw(rng, prompts)
     clean = shift.label_scale * function(context_x)
-    noise = np.hypot(task.noise, shift.extra_noise) * rng.standard_normal(clean.shape)
+    noise = np.sqrt(task.noise_variance + shift.extra_noise_variance) * rng.standard_normal(clean.shape)
     return Prompts(context_x, clean + noise, query_x, shift.label_scale * function(query_x))

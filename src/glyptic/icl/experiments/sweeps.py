@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import itertools
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from glyptic.arguments import Seed, check_fields
 from glyptic.errors import FileError, MissingExtra
+from glyptic.files import write_whole
 from glyptic.icl import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.cells import Cell, Row
+from glyptic.icl.names import Dimension, Length, PromptCount, Variance
 from glyptic.icl.theory.problem import ProblemError, spectrum
 
-AXES = {"N": "examples in training, N", "M": "examples at test, M", "d": "dimension, d", "noise": "label noise, s"}
+AXES = {"N": "training length N", "M": "test length M", "d": "dimension d", "noise_variance": "noise variance s²"}
 
 
 @dataclass(frozen=True)
@@ -30,32 +33,26 @@ class Grid:
     """
 
     measure: str = "risk"
-    d: tuple[int, ...] = (5,)
-    N: tuple[int, ...] = (20,)
-    M: tuple[int, ...] = ()  # empty: M = N
+    d: tuple[Dimension, ...] = (5,)
+    N: tuple[Length, ...] = (20,)
+    M: tuple[Length, ...] = ()  # empty: M = N
     spectrum: tuple[str, ...] = ("isotropic",)
-    noise: tuple[float, ...] = (0.0,)
-    seed: tuple[int, ...] = (0,)
-    prompts: int = 4000
+    noise_variance: tuple[Variance, ...] = (0.0,)
+    seed: tuple[Seed, ...] = (0,)
+    prompts: PromptCount = 10_000
 
     def __post_init__(self) -> None:
-        for axis in ("d", "N", "spectrum", "noise", "seed"):
+        check_fields(self)
+        for axis in ("d", "N", "spectrum", "noise_variance", "seed"):
             if not getattr(self, axis):
                 raise ProblemError(f"the axis {axis} of the sweep is empty: give it at least one value.")
-        for axis in ("d", "N", "M"):
-            if any(value < 1 for value in getattr(self, axis)):
-                raise ProblemError(f"the axis {axis} holds {min(getattr(self, axis))}: its values start at 1.")
-        if not all(np.isfinite(value) and value >= 0 for value in self.noise):
-            raise ProblemError("the axis noise holds a value that is not a standard deviation: use numbers ≥ 0.")
         for name, d in itertools.product(self.spectrum, self.d):
             spectrum(name, d)  # refuses names that do not exist before anything is computed
 
     def cells(self) -> list[Cell]:
         return [
-            Cell.of(
-                self.measure, d=d, N=N, M=M, spectrum=name, noise=float(noise), seed=seed, prompts=self.prompts
-            )
-            for d, N, name, noise, seed in itertools.product(self.d, self.N, self.spectrum, self.noise, self.seed)
+            Cell.of(self.measure, d=d, N=N, M=M, spectrum=name, noise_variance=float(s2), seed=seed, prompts=self.prompts)
+            for d, N, name, s2, seed in itertools.product(self.d, self.N, self.spectrum, self.noise_variance, self.seed)
             for M in (self.M or (N,))
         ]
 
@@ -65,33 +62,35 @@ class Grid:
 
 
 def write_table(rows: Sequence[Row], path: Path) -> Path:
-    """One tidy table, .parquet or .csv by its name; a temporary name first, then renamed."""
-    writers: dict[str, Callable[[Sequence[Row], Path], None]] = {".parquet": _write_parquet, ".csv": _write_csv}
+    """One tidy table, .parquet or .csv by its name, there whole or not at all."""
+    formats: dict[str, Callable[[Sequence[Row]], bytes]] = {".parquet": _as_parquet, ".csv": _as_csv}
     path = Path(path)
-    if path.suffix not in writers:
+    if path.suffix not in formats:
         raise FileError(f"the table {path.name} has to end in .parquet or .csv.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    writers[path.suffix](rows, temporary)
-    os.replace(temporary, path)
+    write_whole(path, formats[path.suffix](rows), "the table", parents=True)
     return path
 
 
-def _write_parquet(rows: Sequence[Row], path: Path) -> None:
+def _as_parquet(rows: Sequence[Row]) -> bytes:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise MissingExtra("Parquet needs pyarrow (pip install 'glyptic[icl]'): or name the table .csv.") from None
-    pq.write_table(pa.Table.from_pylist(list(rows)), path)
+        raise MissingExtra("Parquet needs pyarrow (pip install '.[icl]' in Glyptic's folder): or name the table .csv.") from None
+    stream = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(list(rows)), stream)
+    return stream.getvalue()
 
 
-def _write_csv(rows: Sequence[Row], path: Path) -> None:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def _as_csv(rows: Sequence[Row]) -> bytes:
+    stream = io.StringIO(newline="")
+    writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue().encode()
 
+
+LEAST = 1e-9  # a risk below has no place on a logarithmic axis: least squares without noise
 
 _STYLES: dict[str, dict[str, Any]] = {
     "linear attention, exact": {"linestyle": "-"},
@@ -114,8 +113,14 @@ def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
         axes.plot([], [], color=colour, linewidth=4, label=label or None)
         for learner, style in _STYLES.items():
             _draw_one(axes, [row for row in mine if row["learner"] == learner], abscissa, colour, style)
-    for learner in dict.fromkeys(row["learner"] for row in rows):
-        axes.plot([], [], color=figures.COLOURS["muted"], label=learner, **_STYLES[learner])
+    for learner in dict.fromkeys(row["learner"] for row in rows if row["risk"] > LEAST):
+        sampled = any(row["standard_error"] for row in rows if row["learner"] == learner)
+        label = learner + (", ± 2 s.e." if sampled else "")
+        axes.plot([], [], color=figures.COLOURS["muted"], label=label, **_STYLES[learner])
+    left_out = dict.fromkeys(row["learner"] for row in rows if row["risk"] <= LEAST)
+    if left_out:
+        note = f"Not drawn where it is 0: the risk of {', '.join(left_out)}."
+        axes.annotate(note, (0, -0.2), xycoords="axes fraction", fontsize=8, color=figures.COLOURS["muted"])
     axes.set(xlabel=AXES[abscissa] + (" = M" if together else ""), ylabel=plots.RISK)
     plots.log_axis(axes, "y")
     values = sorted({row[abscissa] for row in rows})
@@ -126,9 +131,10 @@ def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
 
 def _draw_one(axes: Any, rows: Sequence[Row], abscissa: str, colour: str, style: dict[str, Any]) -> None:
     """Seeds are averaged; their standard errors add in quadrature. A risk of 0 has no place on a logarithmic axis."""
-    shown = [row for row in rows if row["risk"] > 1e-9]
+    shown = [row for row in rows if row["risk"] > LEAST]
     values = sorted({row[abscissa] for row in shown})
     at = [[row for row in shown if row[abscissa] == value] for value in values]
     risk = [float(np.mean([row["risk"] for row in each])) for each in at]
-    error = [float(np.sqrt(np.sum([row["error"] ** 2 for row in each])) / len(each)) for each in at]
-    axes.errorbar(values, risk, yerr=error if "marker" in style else None, color=colour, **style)
+    error = [float(np.sqrt(np.sum([row["standard_error"] ** 2 for row in each])) / len(each)) for each in at]
+    sampled = any(error)
+    axes.errorbar(values, risk, yerr=[2 * e for e in error] if sampled else None, color=colour, capsize=2, **style)

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from glyptic.arguments import Count, Seed, check_fields, checked, shown
 from glyptic.icl.experiments.prompts import Array, Function, Task
-from glyptic.icl.theory.problem import ProblemError
+from glyptic.icl.names import Dimension, Variance
+from glyptic.icl.theory.problem import ProblemError, as_finite
 
 
 @dataclass(frozen=True)
 class Linear:
-    """f(x) = ⟨w, x⟩, w ~ N(0, I). With `noise` > 0 it is the noisy task."""
+    """f(x) = ⟨w, x⟩, w ~ N(0, I). With `noise_variance` > 0 it is the noisy task."""
 
-    d: int = 5
-    noise: float = 0.0
+    d: Dimension = 5
+    noise_variance: Variance = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         w = rng.standard_normal((prompts, self.d))
@@ -32,12 +38,13 @@ class Linear:
 class SparseLinear:
     """Linear with all but `nonzero` coordinates of w put to zero, chosen anew for each prompt."""
 
-    d: int = 5
-    nonzero: int = 2
-    noise: float = 0.0
+    d: Dimension = 5
+    nonzero: Annotated[int, Count(1)] = 2
+    noise_variance: Variance = 0.0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.nonzero <= self.d:
+        check_fields(self)
+        if self.nonzero > self.d:
             raise ProblemError(f"{self.nonzero} nonzero weights do not fit d = {self.d}: use 1 to {self.d}.")
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
@@ -51,8 +58,11 @@ class SparseLinear:
 class Quadratic:
     """f(x) = ⟨w, x²⟩/√3, coordinatewise square, w ~ N(0, I); E x⁴ = 3 makes E f² = d."""
 
-    d: int = 5
-    noise: float = 0.0
+    d: Dimension = 5
+    noise_variance: Variance = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         w = rng.standard_normal((prompts, self.d)) / np.sqrt(3.0)
@@ -63,9 +73,12 @@ class Quadratic:
 class ReluNet:
     """f(x) = √(2/r) Σ_j a_j max(0, ⟨b_j, x⟩), a two-layer net with r = `width` hidden units, all weights N(0, 1)."""
 
-    d: int = 5
-    width: int = 20
-    noise: float = 0.0
+    d: Dimension = 5
+    width: Annotated[int, Count(1, 10**5)] = 20
+    noise_variance: Variance = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         inner = rng.standard_normal((prompts, self.d, self.width))
@@ -77,9 +90,12 @@ class ReluNet:
 class DecisionTree:
     """A full binary tree; every inner node asks for the sign of one random coordinate; leaves are N(0, 1)."""
 
-    d: int = 5
-    depth: int = 3
-    noise: float = 0.0
+    d: Dimension = 5
+    depth: Annotated[int, Count(1, 20)] = 3
+    noise_variance: Variance = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         asked = rng.integers(0, self.d, (prompts, 2**self.depth - 1))
@@ -91,8 +107,11 @@ class DecisionTree:
 class Classification:
     """f(x) = sign⟨w, x⟩ in {−1, +1}, w ~ N(0, I)."""
 
-    d: int = 5
-    noise: float = 0.0
+    d: Dimension = 5
+    noise_variance: Variance = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         w = rng.standard_normal((prompts, self.d))
@@ -104,14 +123,20 @@ class TaskPool:
     """Linear, but w is one of T given vectors: the finite task diversity of Raventós et al."""
 
     weights: Array  # (T, d)
-    noise: float = 0.5
+    noise_variance: Variance = 0.25
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        weights = as_finite("weights of the pool", self.weights, (None, None))
+        if weights.size == 0:
+            raise ProblemError("the pool of tasks is empty: give it at least one row of weights.")
+        object.__setattr__(self, "weights", weights)
 
     @classmethod
-    def draw_pool(cls, d: int, tasks: int, noise: float, seed: int) -> TaskPool:
+    @checked
+    def draw_pool(cls, d: Dimension, tasks: Annotated[int, Count(1, 10**7)], noise_variance: Variance, seed: Seed) -> TaskPool:
         """T tasks from N(0, I)."""
-        if tasks < 1:
-            raise ProblemError(f"a pool of {tasks} tasks is empty: use at least 1.")
-        return cls(np.random.default_rng([seed, tasks]).standard_normal((tasks, d)), noise)
+        return cls(np.random.default_rng([seed, tasks]).standard_normal((tasks, d)), noise_variance)
 
     @property
     def d(self) -> int:
@@ -140,7 +165,7 @@ def _walk(asked: NDArray[np.int64], leaves: Array, x: Array, depth: int) -> Arra
 
 TASKS: dict[str, Callable[[int], Task]] = {
     "linear": lambda d: Linear(d),
-    "noisy": lambda d: Linear(d, noise=0.5),
+    "noisy": lambda d: Linear(d, noise_variance=0.25),
     "sparse": lambda d: SparseLinear(d, nonzero=max(1, d // 4)),
     "relu": lambda d: ReluNet(d),
     "tree": lambda d: DecisionTree(d),
@@ -153,10 +178,8 @@ def task_named(name: str, d: int) -> Task:
     """The task of that name in d dimensions.
 
     >>> task_named("noisy", 4)
-    Linear(d=4, noise=0.5)
+    Linear(d=4, noise_variance=0.25)
     """
-    if name not in TASKS:
-        raise ProblemError(f"no task {name!r}; there are {', '.join(TASKS)}.")
-    if d < 1:
-        raise ProblemError(f"a task with d = {d} has no inputs; use d ≥ 1.")
-    return TASKS[name](d)
+    if not isinstance(name, str) or name not in TASKS:
+        raise ProblemError(f"no task {shown(name)}; there are {', '.join(TASKS)}.")
+    return TASKS[name](Count(1, 1000)("d", d))

@@ -11,16 +11,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from glyptic.arguments import Count, Number, Seed, check_fields
 from glyptic.icl.experiments.checkpoints import Checkpoint, History, fingerprint, interruption
 from glyptic.icl.experiments.learners import Learner
 from glyptic.icl.experiments.prompts import ORDINARY, Prompts, PromptShift, Task, sample
+from glyptic.icl.names import Length, PromptCount, Steps
 from glyptic.icl.theory.problem import ProblemError
 
 Measure = Callable[[Any], dict[str, float]]
@@ -30,47 +32,46 @@ Measure = Callable[[Any], dict[str, float]]
 class Curriculum:
     """Garg et al.'s: begin with few active coordinates and few examples, add some every `interval` steps."""
 
-    start_d: int
-    start_examples: int
-    interval: int
-    more_d: int = 1
-    more_examples: int = 2
+    start_d: Annotated[int, Count(1)]
+    start_N: Annotated[int, Count(0)]
+    interval: Steps
+    more_d: Annotated[int, Count(0)] = 1
+    more_N: Annotated[int, Count(0)] = 2
 
-    def at(self, step: int, d: int, examples: int) -> tuple[int, int]:
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def at(self, step: int, d: int, N: int) -> tuple[int, int]:
         """Active coordinates and examples at a step, never more than the task has.
 
-        >>> [Curriculum(2, 4, interval=100).at(step, d=5, examples=10) for step in (0, 100, 250, 999)]
+        >>> [Curriculum(2, 4, interval=100).at(step, d=5, N=10) for step in (0, 100, 250, 999)]
         [(2, 4), (3, 6), (4, 8), (5, 10)]
         """
         raises = step // self.interval
-        active, shown = self.start_d + raises * self.more_d, self.start_examples + raises * self.more_examples
-        return min(d, active), min(examples, shown)
+        active, shown = self.start_d + raises * self.more_d, self.start_N + raises * self.more_N
+        return min(d, active), min(N, shown)
 
 
 @dataclass(frozen=True)
 class Plan:
     """Everything that decides a training run besides the learner and the task."""
 
-    steps: int = 2000
-    examples: int = 20  # N
-    batch: int = 256  # prompts a step
-    rate: float = 1e-2
+    steps: Steps = 2000
+    N: Length = 20
+    batch: PromptCount = 256  # prompts a step
+    rate: Annotated[float, Number(above=0)] = 1e-2
     optimizer: Literal["adam", "sgd"] = "adam"
-    warmup: int = 0  # steps over which the rate rises from 0
+    warmup: Annotated[int, Count(0)] = 0  # steps over which the rate rises from 0
     decay: bool = True  # cosine to 0 over the rest; off for SGD that follows the flow
-    clip: float | None = None  # largest norm of the gradient
+    clip: Annotated[float, Number(above=0)] | None = None  # largest norm of the gradient
     every_query: bool = False  # train on all N + 1 queries of a prompt, not only on the last
     query_weights: tuple[float, ...] | None = None  # of the N + 1 queries, if every_query
     curriculum: Curriculum | None = None
-    seed: int = 0
-    record: int = 100  # steps between two entries of the history
+    seed: Seed = 0
+    record: Steps = 100  # steps between two entries of the history
 
     def __post_init__(self) -> None:
-        for name in ("steps", "examples", "batch", "record"):
-            if getattr(self, name) < 1:
-                raise ProblemError(f"{name} = {getattr(self, name)} trains nothing: use at least 1.")
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ProblemError(f"a learning rate of {self.rate} cannot train: use a positive finite number.")
+        check_fields(self)
 
     def rate_at(self, step: int) -> float:
         rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
@@ -96,9 +97,9 @@ def train(
     saved = Checkpoint(checkpoint, f"{fingerprint(learner)} {task} {shift.name} {plan}") if checkpoint else None
     step, history = saved.resume(learner, optimizer) if saved else (0, [])
     measure = measure or (lambda learner: {})
+    history, losses = _uninterrupted(history, plan)
     if not history:
         history = [{"step": 0.0, "loss": _batch_loss(learner, task, plan, shift, 0).item(), **measure(learner)}]
-    losses: list[float] = []
     bar = tqdm(total=plan.steps, initial=step, desc="training", disable=not progress, leave=False)
     with bar, interruption() as interrupted:
         while step < plan.steps:
@@ -116,12 +117,18 @@ def train(
     return history
 
 
+def _uninterrupted(history: History, plan: Plan) -> tuple[History, list[float]]:
+    """The history without the row of a Ctrl-C between two records, and the losses of the steps that the row stood for."""
+    if not history or history[-1]["step"] % plan.record == 0 or history[-1]["step"] == plan.steps:
+        return history, []
+    *kept, last = history
+    return kept, [last["loss"]] * int(last["step"] - kept[-1]["step"])
+
+
 def _optimizer(learner: Learner, plan: Plan) -> torch.optim.Optimizer:
     if plan.optimizer == "sgd":
         return torch.optim.SGD(learner.parameters(), lr=plan.rate)
-    if plan.optimizer == "adam":
-        return torch.optim.Adam(learner.parameters(), lr=plan.rate, betas=(0.9, 0.98), fused=True)
-    raise ProblemError(f"no optimizer {plan.optimizer!r}; there are adam and sgd.")
+    return torch.optim.Adam(learner.parameters(), lr=plan.rate, betas=(0.9, 0.98), fused=True)
 
 
 def _step(
@@ -142,8 +149,8 @@ def _step(
 
 
 def _batch_loss(learner: Learner, task: Task, plan: Plan, shift: PromptShift, step: int) -> Tensor:
-    active, examples = plan.curriculum.at(step, task.d, plan.examples) if plan.curriculum else (None, plan.examples)
-    prompts = sample(task, np.random.default_rng([plan.seed, step]), plan.batch, examples, shift, active)
+    active, N = plan.curriculum.at(step, task.d, plan.N) if plan.curriculum else (None, plan.N)
+    prompts = sample(task, np.random.default_rng([plan.seed, step]), plan.batch, N, shift, active)
     context_x, context_y, query_x, target = as_tensors(learner, prompts)
     if not plan.every_query:
         return 0.5 * (learner(context_x, context_y, query_x[:, -1]) - target[:, -1]).square().mean()

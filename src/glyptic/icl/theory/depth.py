@@ -8,17 +8,29 @@ induction
 
 since a layer adds −(1/n) Σ_i (y_i − ⟨w_l, x_i⟩) x_iᵀA_l x_j = ∇R(w_l)ᵀA_l x_j to token j (A_l symmetric). The
 prediction is minus the query's label. If the query is attended to, layer 2 already differs: its label is no longer 0.
+
+For x ~ N(0, I), w ~ N(0, I) and scalar steps A_l = a_l I the error is p(S)w and a part of the noise, S = XᵀX/N,
+p(s) = Π(1 − a_l s). So p has degree L and p(0) = 1, and with q(s) = (1 − p(s))/s the risk, E tr p(S)² + (s²/N) E tr q(S)²S,
+is a quadratic of p's coefficients whose own coefficients are moments E tr S^k, k ≤ 2L, exact by `wishart`. Its minimum is a
+linear system in fractions; p is orthogonal with respect to a positive measure, hence its roots are real and positive, and the
+best steps are their inverses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from glyptic.arguments import Count, checked
+from glyptic.icl.names import Dimension, Length, Variance
 from glyptic.icl.theory.lsa import Blocks, linear_attention, prompt
 from glyptic.icl.theory.problem import Array, ProblemError, as_square
+from glyptic.icl.theory.wishart import wishart_moments
 
 
 def sparse_lsa(x: ArrayLike, y: ArrayLike, x_query: ArrayLike, preconditioners: Sequence[ArrayLike]) -> Array:
@@ -51,6 +63,44 @@ def preconditioned_gd(x: ArrayLike, y: ArrayLike, x_query: ArrayLike, preconditi
         slope = np.einsum("...nd,...n->...d", x, residual) / x.shape[-2]
         w = w - slope @ A
     return np.einsum("...d,...d->...", w, x_query)
+
+
+@dataclass(frozen=True)
+class BestDescent:
+    """The best L-step gradient descent for x ~ N(0, I), w ~ N(0, I) and N examples."""
+
+    steps: tuple[float, ...]
+    """a_1 … a_L, largest first."""
+    risk: float
+    """E(ŷ − ⟨w, x_q⟩)²."""
+
+
+@checked
+def best_descent(d: Dimension, N: Length, layers: Annotated[int, Count(1, 12)], noise_variance: Variance = 0.0) -> BestDescent:
+    """Its steps and its risk, exactly: nothing is sampled, and fractions are rounded only at the end.
+
+    >>> best_descent(5, 20, layers=1)                                        # one step: 1/γ, and d(d+1)/(N+d+1) = 30/26
+    BestDescent(steps=(0.7692307692307693,), risk=1.1538461538461537)
+    """
+    moments = [Fraction(m, N**k) for k, m in enumerate(wishart_moments(d, N, 2 * layers))]
+    drag = Fraction(noise_variance) / N
+    powers = range(1, layers + 1)
+    matrix = [[moments[j + k] + drag * moments[j + k - 1] for k in powers] for j in powers]
+    coefficients = _solved(matrix, [-moments[j] for j in powers])
+    risk = moments[0] + sum(c * moments[j] for c, j in zip(coefficients, powers, strict=True))
+    roots = np.roots([1.0, *map(float, coefficients)])  # of sᴸp(1/s): the steps themselves
+    return BestDescent(tuple(sorted(roots.real.tolist(), reverse=True)), float(risk))
+
+
+def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """Gauss's elimination in fractions. The matrix is that of products of independent powers of S: no pivot is zero."""
+    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for i, pivot in enumerate(rows):
+        for j, row in enumerate(rows):
+            if j != i and row[i]:
+                factor = row[i] / pivot[i]
+                rows[j] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
+    return [row[-1] / row[i] for i, row in enumerate(rows)]
 
 
 def _checked(preconditioners: Sequence[ArrayLike], d: int) -> list[Array]:

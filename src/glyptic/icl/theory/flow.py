@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 from tqdm import tqdm
 
+from glyptic.arguments import Number, checked
 from glyptic.icl.theory.loss import gradient, hessian
 from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.optimum import curvature, excess, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
-from glyptic.icl.theory.theorem import pl_ratio
+from glyptic.icl.theory.theorem import initial_blocks, pl_ratio
+
+Tolerance = Annotated[float, Number(above=0, most=1e-2)]
+STIFFEST = 2e12  # rate × time; tried: at 1e12 it takes seconds, at 1e13 it does not end
+Times = ArrayLike  # increasing numbers, checked by `_sorted`
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +70,44 @@ class Trajectory:
         return np.array([value(self.unpack(state)) for state in self.states])
 
 
+@checked
 def full_flow(
-    problem: Problem, start: Blocks, times: ArrayLike | None = None, rtol: float = 1e-11, atol: float = 1e-14
+    problem: Problem, start: Blocks | None = None, times: Times | None = None, rtol: Tolerance = 1e-11, atol: Tolerance = 1e-14
 ) -> Trajectory:
-    """The flow of all (d+1)² weights from any start, by the exact gradient and Hessian.
+    """The flow of all (d+1)² weights from any start (Θ = I at half the theorem's threshold if none is given).
 
-    >>> from glyptic.icl.theory.theorem import initial_blocks
-    >>> problem = Problem([1.0, 0.5], context_length=12)
-    >>> path = full_flow(problem, initial_blocks(problem, 0.1))
+    By the exact gradient and Hessian; to its limit, or at the given times. `atol` counts in units of the start.
+
+    >>> path = full_flow(Problem([1.0, 0.5], 12))
     >>> path.states.shape[1], bool(path.excess()[-1] < 1e-12)
     (9, True)
     """
+    start = initial_blocks(problem) if start is None else start
+    same_dimension(problem, start)
 
-    def velocity(_: float, state: Array) -> Array:
+    def velocity(state: Array) -> Array:
         return -gradient(problem, Blocks.from_vector(state)).vector()
 
-    def jacobian(_: float, state: Array) -> Array:
+    def jacobian(state: Array) -> Array:
         return -hessian(problem, Blocks.from_vector(state))
 
-    return solve(problem, velocity, jacobian, start.vector(), Blocks.from_vector, times, rtol, atol)
+    path = solve(problem, velocity, jacobian, start.vector(), Blocks.from_vector, times, rtol, atol)
+    if times is None and not _arrived(problem, path.end):
+        raise ProblemError(f"by t = {path.times[-1]:.3g} the flow has not come to rest (a saddle holds it up): give the times.")
+    return path
+
+
+def same_dimension(problem: Problem, blocks: Blocks) -> None:
+    if blocks.d != problem.d:
+        raise ProblemError(f"the start has dimension {blocks.d}, but the covariance Λ has {problem.d}.")
+
+
+def _arrived(problem: Problem, end: Blocks) -> bool:
+    """At rest, and not because it never left the saddle at zero."""
+    power = float(np.sum(problem.covariance * problem.prior)) / 2
+    theta, slope = end.vector(), gradient(problem, end).vector()
+    small = np.linalg.norm(theta) ** 2 < 1e-3 * np.linalg.norm(optimal_map(problem))
+    return bool(not small and np.linalg.norm(slope) * np.linalg.norm(theta) < 1e-6 * power)
 
 
 def _sorted(name: str, times: ArrayLike) -> Array:
@@ -93,35 +117,62 @@ def _sorted(name: str, times: ArrayLike) -> Array:
     return array
 
 
+def slowest_time(problem: Problem) -> float:
+    """The time in which the slowest direction at the minimum comes nearer by a factor e."""
+    slowest = np.linalg.eigvalsh(curvature(problem))[0] * np.linalg.eigvalsh(problem.covariance)[0]
+    return float(1 / (slowest * np.linalg.norm(optimal_map(problem))))
+
+
 def _horizon(problem: Problem, first: Array) -> float:
     """A time by which the flow has converged: escape from the small start, then the slowest exponential, to e^−60."""
     signal = np.linalg.eigvalsh(problem.covariance @ problem.prior @ problem.covariance)
-    slowest = np.linalg.eigvalsh(curvature(problem))[0] * np.linalg.eigvalsh(problem.covariance)[0]
-    escape = np.log(1 + 1 / np.abs(first[first != 0]).max()) / signal.max()
-    return float(10 * escape + 60 / (slowest * np.linalg.norm(optimal_map(problem))))
+    escape = np.log1p(1 / np.abs(first[first != 0]).max()) / signal.max()
+    return float(10 * escape + 60 * slowest_time(problem))
 
 
 def solve(
     problem: Problem,
-    velocity: Callable[[float, Array], Array],
-    jacobian: Callable[[float, Array], Array],
+    velocity: Callable[[Array], Array],
+    jacobian: Callable[[Array], Array],
     first: Array,
     unpack: Callable[[Array], Blocks],
     times: ArrayLike | None,
     rtol: float,
     atol: float,
 ) -> Trajectory:
+    """`atol` counts in units of the start where that is small: with a fixed one a start of 1e-20 would never leave the saddle."""
+    size = float(np.abs(first).max())
+    if size == 0:
+        raise ProblemError("the flow starts at 0, which is a saddle, and never moves: give a start that is not zero.")
+    if size < 1e-290:
+        raise ProblemError(f"the start is too small ({size:.1g}) for numbers to grow from: give one above 1e-290.")
     wanted: Any = None if times is None else _sorted("times", times)
     end = _horizon(problem, first) if wanted is None else float(wanted[-1])
+    if end == 0:
+        return Trajectory(problem, wanted, np.repeat(first[None], len(wanted), axis=0), unpack)
+    _refuse_stiffness(problem, end)
     with tqdm(total=100, desc="gradient flow", unit="%", leave=False, delay=1.0) as bar:
 
         def watched(time: float, state: Array) -> Array:
             bar.update(max(0, int(100 * np.log1p(time) / np.log1p(end)) - bar.n))
-            return velocity(time, state)
+            return velocity(state)
 
         solution = solve_ivp(
-            watched, (0.0, end), first, method="LSODA", jac=jacobian, t_eval=wanted, rtol=rtol, atol=atol
-        )
+            watched, (0.0, end), first, method="LSODA", jac=lambda _, state: jacobian(state), t_eval=wanted,
+            rtol=rtol, atol=atol * min(1.0, size),
+        )  # fmt: skip
     if not solution.success:
         raise ProblemError(f"the flow was not solved up to t = {end:.3g} ({solution.message}): raise rtol or atol.")
     return Trajectory(problem, solution.t, solution.y.T, unpack)
+
+
+def _refuse_stiffness(problem: Problem, end: float) -> None:
+    """The fastest rate times the time, above which rounding alone keeps the solver's steps small for ever."""
+    fastest = float(np.linalg.eigvalsh(curvature(problem))[-1] * np.linalg.eigvalsh(problem.covariance)[-1])
+    span = fastest * float(np.linalg.norm(optimal_map(problem))) * end
+    if span > STIFFEST:
+        kappa = np.linalg.cond(problem.covariance)
+        raise ProblemError(
+            f"up to t = {end:.2g} the rates of the flow span {span:.0e}, and it can be solved to {STIFFEST:.0e}: Λ has condition "
+            f"number {kappa:.2g}; take a Λ with less, or give times that end earlier."
+        )

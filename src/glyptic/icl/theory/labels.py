@@ -3,7 +3,7 @@
 Most depend on x through s = ⟨w, x⟩ ~ N(0, v), v = wᵀΛw. For y = φ(s), Stein's lemma gives, with m1 = E[sφ]/v,
 m2 = E[φ²], m4 = E[s²φ²],
 
-    a = m1 w,      E[xxᵀy²] = m2 Λ + (m4 − v m2)/v² ΛwwᵀΛ,      floor = m2 − m1² v.
+    a = m1 w,      E[xxᵀy²] = m2 Λ + (m4 − v m2)/v² ΛwwᵀΛ,      floor = m2 − m1² v,      no noise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from glyptic.icl.theory.problem import Array, as_finite, as_square, non_negative
+from glyptic.arguments import Seed, checked
+from glyptic.icl.names import Dimension
+from glyptic.icl.theory.problem import Array, ProblemError, as_finite, as_square, non_negative
 from glyptic.icl.theory.risk import Moments
 
 Generator = np.random.Generator
@@ -25,6 +27,8 @@ class LabelLaw:
     """How labels come from inputs."""
 
     name: str
+    mean: Callable[[Array], Array]
+    """x (…, d) → f(x) = E[y|x] (…)."""
     sample: Callable[[Generator, Array], Array]
     """(rng, x (…, d)) → y (…)."""
     moments: Callable[[Array], Moments]
@@ -44,15 +48,15 @@ def linear(w: ArrayLike, noise_variance: float = 0.0) -> LabelLaw:
         return x @ w + np.sqrt(s2) * rng.standard_normal(x.shape[:-1])
 
     def moments(L: Array) -> Moments:
-        return Moments(w, (w @ L @ w + s2) * L + np.outer(L @ w, L @ w), s2)
+        return Moments(w, (w @ L @ w + s2) * L + np.outer(L @ w, L @ w), 0.0, s2)
 
-    return LabelLaw("noisy linear" if s2 else "linear", sample, moments)
+    return LabelLaw("noisy linear" if s2 else "linear", lambda x: x @ w, sample, moments)
 
 
 def heteroscedastic(w: ArrayLike, direction: ArrayLike) -> LabelLaw:
     """y = ⟨w, x⟩ + ⟨v, x⟩ ε, ε ~ N(0, 1): noise that grows along v; adds (vᵀΛv)Λ + 2ΛvvᵀΛ to Σ.
 
-    >>> heteroscedastic([1.0, 0.0], [0.0, 1.0]).moments(np.eye(2)).floor
+    >>> heteroscedastic([1.0, 0.0], [0.0, 1.0]).moments(np.eye(2)).noise_variance
     1.0
     """
     w, v = as_finite("w", w, (None,)), as_finite("direction", direction, (None,))
@@ -63,9 +67,9 @@ def heteroscedastic(w: ArrayLike, direction: ArrayLike) -> LabelLaw:
     def moments(L: Array) -> Moments:
         Lw, Lv = L @ w, L @ v
         sigma = (w @ Lw + v @ Lv) * L + np.outer(Lw, Lw) + 2 * np.outer(Lv, Lv)
-        return Moments(w, sigma, float(v @ Lv))
+        return Moments(w, sigma, 0.0, float(v @ Lv))
 
-    return LabelLaw("heteroscedastic", sample, moments)
+    return LabelLaw("heteroscedastic", lambda x: x @ w, sample, moments)
 
 
 def quadratic(A: ArrayLike) -> LabelLaw:
@@ -76,7 +80,7 @@ def quadratic(A: ArrayLike) -> LabelLaw:
     """
     A = as_square("quadratic form A", A)
 
-    def sample(rng: Generator, x: Array) -> Array:
+    def mean(x: Array) -> Array:
         return np.einsum("...i,ij,...j->...", x, A, x)
 
     def moments(L: Array) -> Moments:
@@ -84,7 +88,7 @@ def quadratic(A: ArrayLike) -> LabelLaw:
         trace, power = np.trace(LA), np.trace(LA) ** 2 + 2 * np.sum(LA * LA.T)
         return Moments(np.zeros(len(A)), power * L + 4 * trace * LA @ L + 8 * LA @ LA @ L, power)
 
-    return LabelLaw("quadratic", sample, moments)
+    return LabelLaw("quadratic", mean, lambda rng, x: mean(x), moments)
 
 
 def sign(w: ArrayLike) -> LabelLaw:
@@ -112,7 +116,8 @@ def sine(w: ArrayLike) -> LabelLaw:
     return _single_index("sine", w, np.sin, three)
 
 
-def standard_laws(d: int, seed: int = 0) -> tuple[LabelLaw, ...]:
+@checked
+def standard_laws(d: Dimension, seed: Seed = 0) -> tuple[LabelLaw, ...]:
     """Eight laws with random directions of norm 1: what `glyptic icl risk` compares.
 
     >>> [law.name for law in standard_laws(3)][:3]
@@ -132,6 +137,8 @@ def _single_index(
 ) -> LabelLaw:
     """y = φ(⟨w, x⟩) with `three`: v → (E[sφ]/v, E[φ²], E[s²φ²])."""
     w = as_finite("w", w, (None,))
+    if not np.any(w):
+        raise ProblemError(f"w is 0, so that every label of the law {name} is that of 0: give w a nonzero entry.")
 
     def moments(L: Array) -> Moments:
         Lw = L @ w
@@ -140,4 +147,4 @@ def _single_index(
         sigma = m2 * L + ((m4 - v * m2) / v**2 - m1**2) * np.outer(Lw, Lw)
         return Moments(m1 * w, sigma, m2 - m1**2 * v)
 
-    return LabelLaw(name, lambda rng, x: phi(x @ w), moments)
+    return LabelLaw(name, lambda x: phi(x @ w), lambda rng, x: phi(x @ w), moments)

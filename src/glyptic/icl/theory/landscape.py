@@ -1,29 +1,35 @@
 """The landscape of the full loss: its critical points, what their Hessians say, and where flows from anywhere end.
 
-The theorem starts with p1 = k = 0, and from there all is well. Off it, for d ≥ 2, there are minima that are not global.
-The simplest sends the whole signal through the other pair of blocks,
+The theorem starts with p1 = k = 0, and from there all is well. Off it there may be minima that are not global, or none: that
+depends on d, N and Λ. Two kinds are known. The *rank-one point* sends the whole signal through the other pair of blocks,
 
-    p2 = 0,  K = 0,  p1 kᵀ = e_1e_1ᵀ/γ_1,      L = ½(tr Λ − λ_1²/γ_1):
+    p2 = 0,  K = 0,  p1 kᵀ = e_1e_1ᵀ/γ_1,      L = ½(tr Λ − λ_1²/γ_1)      (Ψ = I, s = 0):
 
-one direction is learnt, since p1 kᵀ has rank one, and leaving it costs more than it brings. Where the other eigenvalues
-are large enough (as for Λ = I) that point is a saddle, and the spurious minimum near it also uses p2 K a little.
+one direction is learnt, since p1 kᵀ has rank one. It is critical for every Λ and N and, for d ≥ 2, a saddle once N is large
+enough: in (p2, K_jj), j > 1, the Hessian tends to [·, −λ_j²; −λ_j², 0] with N → ∞. The *mixed point* near it also uses p2 K. For
+Λ = λI `isotropic` lists all critical points, and proves for each (d, N) which of the two is a minimum, if any; for other Λ
+`critical_points` searches: all axes of Λ closely, everything else from random points.
+
 The loss does not change under p → cp, [K; kᵀ] → [K; kᵀ]/c, so every minimum is a curve and has one flat direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.optimize import least_squares
 from tqdm import tqdm
 
+from glyptic.arguments import Count, Number, Seed, checked
+from glyptic.icl.names import Deviation
+from glyptic.icl.theory.flow import slowest_time
 from glyptic.icl.theory.loss import gradient, hessian, loss
 from glyptic.icl.theory.lsa import Blocks
-from glyptic.icl.theory.optimum import minimum_loss, optimal_blocks, optimal_map
-from glyptic.icl.theory.problem import Array, Problem, ProblemError, positive_count
+from glyptic.icl.theory.optimum import curvature, minimum_loss, optimal_blocks, optimal_map
+from glyptic.icl.theory.problem import Array, Problem, ProblemError
+from glyptic.icl.theory.profile import Profile
 from glyptic.icl.theory.quartic import Quartic
 
 GLOBAL, SPURIOUS, SADDLE = "global minimum", "spurious minimum", "saddle"
@@ -47,82 +53,115 @@ class CriticalPoint:
     @property
     def path(self) -> str:
         """Which pair of blocks carries the signal: p2·K, p1·k, both or none."""
-        label = self.blocks.p2 * np.linalg.norm(self.blocks.K)
+        label = abs(self.blocks.p2) * np.linalg.norm(self.blocks.K)
         other = np.linalg.norm(self.blocks.p1) * np.linalg.norm(self.blocks.k)
-        used = [name for name, size in (("p2·K", abs(label)), ("p1·k", other)) if size > 1e-6]
+        used = [name for name, size in (("p2·K", label), ("p1·k", other)) if size > 1e-6 * (label + other)]
         return " + ".join(used) or "none"
 
     @property
-    def key(self) -> tuple[float, int, int, str]:
-        """Equal for points that the symmetries of the loss relate: its loss, its signs and its path."""
-        return round(self.loss, 6), self.descending, self.flat, self.path
+    def angle(self) -> float:
+        """φ in p = ‖p‖ (cos φ e, ± sin φ), from 0 (all through p1·k) to π/2 (all through p2·K); NaN at θ = 0."""
+        p1, p2 = float(np.linalg.norm(self.blocks.p1)), abs(float(self.blocks.p2))
+        return float(np.arctan2(p2, p1)) if p1 or p2 else float("nan")
+
+    def same(self, other: CriticalPoint) -> bool:
+        """Whether the symmetries of the loss relate the two: the same signs and path, and the same loss up to rounding."""
+        alike = (self.descending, self.flat, self.path) == (other.descending, other.flat, other.path)
+        return alike and abs(self.loss - other.loss) <= 1e-7 * max(self.loss, other.loss)
 
 
-def classify(problem: Problem, blocks: Blocks, tolerance: float = 1e-7) -> CriticalPoint:
+@checked
+def classify(problem: Problem, blocks: Blocks, tolerance: Annotated[float, Number(above=0, most=1e-2)] = 1e-7) -> CriticalPoint:
     """The kind of a critical point, by its exact Hessian; refuses a point that is not critical.
 
-    >>> problem = Problem([1.0, 0.5], context_length=10)
+    >>> problem = Problem([1.0, 0.5], 10)
     >>> classify(problem, optimal_blocks(problem)).kind, classify(problem, rank_one_point(problem)).kind
     ('global minimum', 'spurious minimum')
     """
-    blocks = _balanced(blocks)
+    strength, power = float(np.linalg.norm(optimal_map(problem))), problem.signal_power / 2  # power: L at θ = 0
+    blocks = _balanced(blocks, strength)
+    size = max(float(np.linalg.norm(blocks.vector())), float(np.sqrt(strength)))
     slope = float(np.linalg.norm(gradient(problem, blocks).vector()))
-    if slope > tolerance * (1 + float(np.linalg.norm(blocks.vector()))):
+    if slope * size > tolerance * power:  # both in units of the loss, whatever the size of Λ
         raise ProblemError(f"this is not a critical point (‖∇L‖ = {slope:.2g}): polish it first.")
     value, eigenvalues = loss(problem, blocks), np.linalg.eigvalsh(hessian(problem, blocks))
     zero = tolerance * np.abs(eigenvalues).max()
     descending, positive = int(np.sum(eigenvalues < -zero)), eigenvalues[eigenvalues > zero]
-    best = value <= minimum_loss(problem) * (1 + 1e-9)
+    best = value - minimum_loss(problem) <= 1e-9 * power
     kind = SADDLE if descending else GLOBAL if best else SPURIOUS
     flat = len(eigenvalues) - descending - len(positive)
     return CriticalPoint(blocks, value, kind, descending, flat, float(positive.min(initial=np.inf)))
 
 
-def _balanced(blocks: Blocks) -> Blocks:
-    """The point of the same symmetry curve with ‖p‖ = ‖[K; kᵀ]‖, where the Hessian is best conditioned."""
+def _balanced(blocks: Blocks, strength: float) -> Blocks:
+    """The point of the same symmetry curve with ‖p‖ = ‖[K; kᵀ]‖, where the Hessian is best conditioned; strength is ‖P*‖."""
     p, W = np.hypot(np.linalg.norm(blocks.p1), blocks.p2), np.hypot(np.linalg.norm(blocks.K), np.linalg.norm(blocks.k))
-    if min(p, W) < 1e-6:  # one factor is zero: no signal passes, L = ½ tr ΛΨ, and the other may as well be zero
+    if p * W < 1e-9 * strength:  # no signal passes, L = ½ tr ΛΨ: both may as well be zero
         return Blocks.from_vector(np.zeros((blocks.d + 1) ** 2))
     c = np.sqrt(W / p)
     return Blocks(c * blocks.p1, c * blocks.p2, blocks.K / c, blocks.k / c)
 
 
-def rank_one_point(problem: Problem, direction: int = 0) -> Blocks:
-    """p2 = 0, K = 0, p1 kᵀ = e e'/γ for the i-th eigenvector e of Λ, largest first: critical for every i (Ψ = I)."""
-    eigenvalues, basis = np.linalg.eigh(optimal_map(problem))
-    order = np.argsort(np.einsum("ij,ik,kj->j", basis, problem.covariance, basis))[::-1]
-    e, inverse = basis[:, order[direction]], eigenvalues[order[direction]]
-    side = np.sqrt(inverse) * e
-    return Blocks(side, 0.0, np.zeros((problem.d, problem.d)), side)
+@checked
+def rank_one_point(problem: Problem, direction: Annotated[int, Count(0)] = 0) -> Blocks:
+    """p2 = 0, K = 0, and p1 kᵀ the i-th rank-one part of P*, strongest first: critical for every i, Λ, Ψ and N.
+
+    With p2 K = 0 the loss is L* + ½‖C^½(p1kᵀ − P*)Λ^½‖²: the parts are those of the singular values of C^½P*Λ^½, and for Ψ = I
+    e_ie_iᵀ/γ_i with the eigenvectors of Λ. The even part of ŷ is zero there to first order, so nothing else pulls.
+
+    >>> rank_one_point(Problem([1.0, 0.5], 10), 1).k.round(6)                 # γ_2 = 0.7
+    array([0.      , 1.195229])
+    """
+    rank = int(np.linalg.matrix_rank(problem.prior, hermitian=True))
+    if direction >= rank:
+        raise ProblemError(f"there is no direction {direction}: Ψ has rank {rank}, so they are 0 to {rank - 1}.")
+    (root_C, inverse_C), (root_L, inverse_L) = _roots(curvature(problem)), _roots(problem.covariance)
+    left, strengths, right = np.linalg.svd(root_C @ optimal_map(problem) @ root_L)
+    p1, k = inverse_C @ left[:, direction], inverse_L @ right[direction]
+    p1, k = (side * np.sign(p1[np.argmax(np.abs(p1))]) for side in (p1, k))
+    ratio = np.sqrt(np.linalg.norm(k) / np.linalg.norm(p1))  # ‖p1‖ = ‖k‖
+    strength = np.sqrt(strengths[direction])
+    return Blocks(strength * ratio * p1, 0.0, np.zeros((problem.d, problem.d)), strength / ratio * k)
 
 
-def critical_points(problem: Problem, tries: int = 100, seed: int = 0) -> tuple[CriticalPoint, ...]:
-    """Critical points, lowest first: the closed forms and what Levenberg–Marquardt on ∇L = 0 finds from random points.
-    Points that the symmetries relate are listed once; the search is not a proof that no other exists.
+def _roots(matrix: Array) -> tuple[Array, Array]:
+    """The symmetric square root and its inverse."""
+    eigenvalues, basis = np.linalg.eigh(matrix)
+    return (basis * np.sqrt(eigenvalues)) @ basis.T, (basis / np.sqrt(eigenvalues)) @ basis.T
 
-    >>> points = critical_points(Problem([1.0, 0.5], context_length=10), tries=20)
+
+@checked
+def critical_points(problem: Problem, tries: Annotated[int, Count(0, 10**6)] = 100, seed: Seed = 0) -> tuple[CriticalPoint, ...]:
+    """Critical points, lowest first: the closed forms, those on the axes of Λ, and what is found from random points.
+
+    Points that the symmetries relate are listed once. The search is in the d + 1 numbers of `profile`; it is a proof that
+    no other exists only for Λ = λI, Ψ = ψI (see `isotropic`). Needs d ≤ 5 and an invertible Ψ.
+
+    >>> points = critical_points(Problem([1.0, 0.5], 10), tries=20)
     >>> points[0].kind, points[1].kind, round(points[1].loss, 6)
     ('global minimum', 'spurious minimum', 0.35)
     """
-    quartic, rng, n = Quartic.of(problem), np.random.default_rng(seed), (problem.d + 1) ** 2
-    found = [optimal_blocks(problem), Blocks.from_vector(np.zeros(n))]
-    found += [rank_one_point(problem, direction) for direction in range(problem.d)]
-    for _ in tqdm(range(tries), desc="critical points", leave=False, delay=1.0):
-        first = rng.standard_normal(n)
-        root = least_squares(_slope_of(quartic), first, jac=quartic.hessian, method="lm", max_nfev=400)
-        if np.linalg.norm(root.fun) < 1e-10:
-            found.append(Blocks.from_vector(root.x))
+    if np.linalg.matrix_rank(problem.prior, hermitian=True) < problem.d:
+        raise ProblemError("the critical points are searched for an invertible prior Ψ: add a small multiple of I to it.")
+    profile, rng = Profile.of(problem), np.random.default_rng(seed)
+    ends = [rank_one_point(problem, direction) for direction in range(problem.d)]
+    found = [optimal_blocks(problem), Blocks.from_vector(np.zeros((problem.d + 1) ** 2)), *ends]
+    guesses = [p for end in ends for p in profile.critical_on(end.p1 / np.linalg.norm(end.p1))]
+    guesses += list(rng.standard_normal((tries, problem.d + 1)))
+    for guess in tqdm(guesses, desc="critical points", leave=False, delay=1.0):
+        p = profile.critical_near(guess)
+        if p is not None:
+            found.append(Blocks.from_vector(profile.weights(p)))
     return _distinct([classify(problem, blocks) for blocks in found])
 
 
-def _slope_of(quartic: Quartic) -> Callable[[Array], Array]:
-    return lambda theta: quartic.gradient(theta[None])[0]
-
-
 def _distinct(points: list[CriticalPoint]) -> tuple[CriticalPoint, ...]:
-    """One of each key; the lowest loss first, minima before saddles."""
-    unique = {point.key: point for point in reversed(points)}
-    return tuple(unique[key] for key in sorted(unique))
+    """One of those that are the same; the lowest loss first, minima before saddles."""
+    unique: list[CriticalPoint] = []
+    for point in sorted(points, key=lambda point: (point.loss, point.descending)):
+        if not any(point.same(other) for other in unique):
+            unique.append(point)
+    return tuple(unique)
 
 
 # ---------------------------------------------------------------- where flows end
@@ -147,29 +186,39 @@ class Basins:
         """The share of the starts that end at a point of this kind."""
         return float(np.mean([self.ends[index].kind == kind for index in self.end_of]))
 
+    def share_at(self, point: CriticalPoint) -> float:
+        """The share of the starts that end at this critical point, or at one that a symmetry makes of it."""
+        return float(np.mean([self.ends[index].same(point) for index in self.end_of]))
 
-def basins(problem: Problem, starts: int = 400, scale: float = 0.1, seed: int = 0, horizon: float = 1e6) -> Basins:
-    """Gradient flows from `starts` Gaussian starts, N(0, scale²) in every weight, followed to their ends.
 
-    >>> found = basins(Problem([1.0, 0.5], context_length=10), starts=40)
+@checked
+def basins(
+    problem: Problem,
+    starts: Annotated[int, Count(1, 10**6)] = 400,
+    deviation: Deviation = 0.1,
+    seed: Seed = 0,
+) -> Basins:
+    """Gradient flows from so many Gaussian starts, N(0, deviation²) in every weight, followed to their ends.
+
+    >>> found = basins(Problem([1.0, 0.5], 10), starts=40)
     >>> found.share("spurious minimum") > 0.3
     True
     """
     quartic, rng, n = Quartic.of(problem), np.random.default_rng(seed), (problem.d + 1) ** 2
-    if not 0 < scale <= 10:  # the flow's rates grow as the square of the weights: beyond that it is too stiff to solve
-        raise ProblemError(f"flows from starts of scale {scale} cannot be followed: use a number above 0, at most 10.")
-    if not 0.1 < horizon < np.inf:
-        raise ProblemError(f"the flows have to be followed to a finite time above 0.1, not to {horizon}.")
-    first = scale * rng.standard_normal((positive_count("number of starts", starts), n))
-    times = np.concatenate([[0.0], np.geomspace(0.1, horizon, 160)])
+    first = deviation * rng.standard_normal((starts, n))
+    horizon = 1e5 * slowest_time(problem)
+    times = np.concatenate([[0.0], horizon * np.geomspace(1e-8, 1.0, 180)])
     batches = np.array_split(first, max(1, starts // 50))
     batches = tqdm(batches, desc="gradient flows", unit="batch", leave=False, delay=1.0)
     paths = np.concatenate([_flows(quartic, batch, times) for batch in batches], axis=1)
+    losses = np.array([quartic.loss(row) for row in paths])
     polished = [classify(problem, Blocks.from_vector(_polish(quartic, theta))) for theta in paths[-1]]
+    late = sum(abs(point.loss - end) > 1e-4 * quartic.constant for point, end in zip(polished, losses[-1], strict=True))
+    if late:
+        raise ProblemError(f"{late} of {starts} flows have not ended by t = {horizon:.3g}: Λ has eigenvalues too far apart.")
     ends = _distinct(polished)
-    place = {point.key: index for index, point in enumerate(ends)}
-    end_of = np.array([place[point.key] for point in polished])
-    return Basins(times, paths, np.array([quartic.loss(row) for row in paths]), ends, end_of)
+    end_of = np.array([next(index for index, end in enumerate(ends) if point.same(end)) for point in polished])
+    return Basins(times, paths, losses, ends, end_of)
 
 
 def _flows(quartic: Quartic, first: Array, times: Array) -> Array:
@@ -180,7 +229,7 @@ def _flows(quartic: Quartic, first: Array, times: Array) -> Array:
         (0.0, times[-1]), first.ravel(), method="LSODA", t_eval=times, rtol=1e-7, atol=1e-10, lband=n - 1, uband=n - 1,
     )  # fmt: skip
     if not solution.success:
-        raise ProblemError(f"the flows were not solved up to t = {times[-1]:.3g} ({solution.message}): use a smaller scale.")
+        raise ProblemError(f"the flows were not solved up to t = {times[-1]:.3g} ({solution.message}): use a smaller deviation.")
     return solution.y.T.reshape(len(times), -1, n)
 
 

@@ -19,39 +19,44 @@ from typing import Any
 
 import numpy as np
 
+from glyptic.arguments import checked
 from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.problem import Array, Problem, ProblemError
 
 Term = tuple[Any, Any, Any, Any, Any]  # value, ∂p1, ∂p2, ∂K, ∂k
 
 
+@checked
 def loss(problem: Problem, blocks: Blocks) -> float:
     """L(θ), exact.
 
     >>> zero = Blocks(p1=[0, 0], p2=0.0, K=[[0, 0], [0, 0]], k=[0, 0])
-    >>> loss(Problem([1.0, 0.5], context_length=8), zero)             # ½ E⟨w, x_q⟩² = ½ tr Λ
+    >>> loss(Problem([1.0, 0.5], N=8), zero)             # ½ E⟨w, x_q⟩² = ½ tr Λ
     0.75
     """
     return float(_loss_and_gradient(problem, blocks)[0])
 
 
+@checked
 def gradient(problem: Problem, blocks: Blocks) -> Blocks:
     """∇L(θ), exact, block by block.
 
     >>> start = Blocks(p1=[0, 0], p2=1.0, K=[[0, 0], [0, 0]], k=[0, 0])
-    >>> gradient(Problem([1.0, 0.5], context_length=8), start).K      # −p2 Λ²
+    >>> gradient(Problem([1.0, 0.5], N=8), start).K      # −p2 Λ²
     array([[-1.  ,  0.  ],
            [ 0.  , -0.25]])
     """
     return _loss_and_gradient(problem, blocks)[1]
 
 
+@checked
 def loss_and_gradient(problem: Problem, blocks: Blocks) -> tuple[float, Blocks]:
     """Both at the price of the gradient."""
     value, slope = _loss_and_gradient(problem, blocks)
     return float(value), slope
 
 
+@checked
 def hessian(problem: Problem, blocks: Blocks) -> Array:
     """∇²L(θ), ((d+1)², (d+1)²), in the order of `Blocks.vector`.
 
@@ -83,7 +88,7 @@ def _loss_and_gradient(problem: Problem, blocks: Blocks) -> tuple[Any, Blocks]:
 
 def _context(problem: Problem, blocks: Blocks) -> Term:
     """E(pᵀGWx_q)² = (1+1/N) E(pᵀSWx_q)² + (1/N) E[(pᵀSp)(x_qᵀWᵀSWx_q)], by the Wishart law of G."""
-    L, Psi, N, tau = problem.covariance, problem.prior, problem.context_length, problem.label_power
+    L, Psi, N, tau = problem.covariance, problem.prior, problem.N, problem.label_power
     p1, p2, K, k = blocks.p1, blocks.p2, blocks.K, blocks.k
     once, twice = 1 + 1 / N, 1 / N
     L_Psi = L @ Psi
@@ -110,7 +115,7 @@ def _context(problem: Problem, blocks: Blocks) -> Term:
 
 def _query(problem: Problem, blocks: Blocks) -> Term:
     """E((p1ᵀx_q)(x_qᵀKx_q))²/N²: the query token also attends to itself."""
-    L, N2 = problem.covariance, problem.context_length**2
+    L, N2 = problem.covariance, problem.N**2
     K = (blocks.K + blocks.K.T) / 2
     b, LK = L @ blocks.p1, L @ K
     v, q, trace, square = K @ b, blocks.p1 @ b, np.trace(LK), np.sum(LK * LK.T)
@@ -123,7 +128,7 @@ def _query(problem: Problem, blocks: Blocks) -> Term:
 
 def _cross(problem: Problem, blocks: Blocks) -> Term:
     """(2/N) E[pᵀSWx_q · (p1ᵀx_q)(x_qᵀKx_q)] = (2/N) ⟨E pᵀSW, E[x_q (p1ᵀx_q)(x_qᵀKx_q)]⟩."""
-    L, N, tau = problem.covariance, problem.context_length, problem.label_power
+    L, N, tau = problem.covariance, problem.N, problem.label_power
     p2, K, k = blocks.p2, (blocks.K + blocks.K.T) / 2, blocks.k
     b, trace = L @ blocks.p1, np.sum(L * K)
     mean = blocks.K.T @ b + p2 * tau * k

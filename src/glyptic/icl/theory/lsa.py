@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from glyptic.arguments import checked
 from glyptic.icl.theory.problem import Array, ProblemError, as_finite
 
 
@@ -100,6 +101,7 @@ def prompt(x: ArrayLike, y: ArrayLike, x_query: ArrayLike) -> Array:
     return np.swapaxes(np.concatenate([tokens, query[..., None, :]], axis=-2), -1, -2)
 
 
+@checked
 def linear_attention(
     E: Array, W_pv: Array, W_kq: Array, rho: float | None = None, attend_query: bool = True
 ) -> Array:
@@ -124,6 +126,7 @@ def linear_attention(
     return E + values @ scores
 
 
+@checked
 def predict(blocks: Blocks, x: ArrayLike, y: ArrayLike, x_query: ArrayLike) -> Array:
     """ŷ for a batch of prompts, by the short formula: (p·EEᵀ/n)·[K; kᵀ] x_q, O(n d) a prompt.
 

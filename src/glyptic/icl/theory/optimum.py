@@ -16,35 +16,39 @@ from __future__ import annotations
 
 import numpy as np
 
+from glyptic.arguments import checked
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.problem import Array, Problem, ProblemError
 
 
+@checked
 def gamma(problem: Problem) -> Array:
     """Γ = (1+1/N) Λ + (tr(ΛΨ)+s²)/N · Ψ⁻¹, (d, d): the ridge-like matrix that the trained model inverts.
 
-    >>> gamma(Problem([1.0, 0.5], context_length=10)).diagonal()           # 1.1 λ_i + 0.1 tr Λ
+    >>> gamma(Problem([1.0, 0.5], N=10)).diagonal()           # 1.1 λ_i + 0.1 tr Λ
     array([1.25, 0.7 ])
     """
     if np.linalg.matrix_rank(problem.prior, hermitian=True) < problem.d:
         raise ProblemError("Γ needs an invertible prior Ψ: for a singular one use optimal_map, which is its limit.")
-    N, tau = problem.context_length, problem.label_power
+    N, tau = problem.N, problem.label_power
     return (1 + 1 / N) * problem.covariance + tau / N * np.linalg.inv(problem.prior)
 
 
+@checked
 def optimal_map(problem: Problem) -> Array:
     """P*, (d, d): the trained model predicts ŷ = bᵀP*x_q with b = (1/M) Σ y_i x_i. Symmetric; Γ⁻¹ if Ψ is invertible.
 
-    >>> optimal_map(Problem([1.0, 0.5], context_length=10)).diagonal() * [1.25, 0.7]
+    >>> optimal_map(Problem([1.0, 0.5], N=10)).diagonal() * [1.25, 0.7]
     array([1., 1.])
     """
-    N, tau = problem.context_length, problem.label_power
+    N, tau = problem.N, problem.label_power
     # C⁻¹ΛΨ with Λ cancelled on the left: nothing is lost when Λ is ill-conditioned or Ψ singular.
     P = np.linalg.solve((1 + 1 / N) * problem.prior @ problem.covariance + tau / N * np.eye(problem.d), problem.prior)
     return (P + P.T) / 2
 
 
+@checked
 def optimal_blocks(problem: Problem) -> Blocks:
     """The minimum that the flow from Zhang et al.'s start reaches: p2 = ‖P*‖_F^½, K = P*/p2, so that p2² = ‖K‖²_F.
 
@@ -59,6 +63,7 @@ def optimal_blocks(problem: Problem) -> Blocks:
     return Blocks(np.zeros(problem.d), p2, P / p2, np.zeros(problem.d))
 
 
+@checked
 def minimum_loss(problem: Problem) -> float:
     """L* = ½ tr(ΛΨ − ΛΨΛP*), written as (1/2N) tr(Λ(ΨΛ + (tr ΛΨ + s²) I)P*) so that large N cancels nothing.
 
@@ -68,19 +73,21 @@ def minimum_loss(problem: Problem) -> float:
     """
     L, tau = problem.covariance, problem.label_power
     rest = problem.prior @ L + tau * np.eye(problem.d)
-    return float(np.trace(L @ rest @ optimal_map(problem)) / (2 * problem.context_length))
+    return float(np.trace(L @ rest @ optimal_map(problem)) / (2 * problem.N))
 
 
+@checked
 def curvature(problem: Problem) -> Array:
     """C = (1+1/N) ΛΨΛ + (tr(ΛΨ)+s²)/N · Λ, (d, d); with X = p2 K the loss is L* + ½ tr((X−P*)ᵀC(X−P*)Λ)."""
-    L, N = problem.covariance, problem.context_length
+    L, N = problem.covariance, problem.N
     return (1 + 1 / N) * L @ problem.prior @ L + problem.label_power / N * L
 
 
+@checked
 def excess(problem: Problem, blocks: Blocks) -> float:
     """L(θ) − L* ≥ 0; free of cancellation when p1 = k = 0, so that 1e-20 is told from 1e-16.
 
-    >>> problem = Problem([1.0, 0.5], context_length=10)
+    >>> problem = Problem([1.0, 0.5], N=10)
     >>> excess(problem, optimal_blocks(problem)) < 1e-30
     True
     """

@@ -10,9 +10,8 @@ import numpy as np
 from glyptic.icl import figures
 from glyptic.icl.figures import COLOURS, SERIES
 from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, CriticalPoint, rank_one_point
-from glyptic.icl.theory.optimum import optimal_blocks
 from glyptic.icl.theory.problem import Array, Problem
-from glyptic.icl.theory.quartic import Quartic
+from glyptic.icl.theory.profile import Profile
 
 KIND_COLOUR = {GLOBAL: COLOURS["good"], SPURIOUS: COLOURS["bad"], SADDLE: COLOURS["muted"]}
 
@@ -59,14 +58,14 @@ def draw_risk(laws: Sequence[Mapping[str, Any]], by_M: Mapping[str, Any], by_N: 
     figure, (left, middle, right) = figures.new(1, 3, size=(15, 4.6))
     names = [row["law"] for row in laws]
     start = np.zeros(len(laws))
-    scale = np.array([row["exact"] for row in laws])
+    scale = np.array([row["risk"] for row in laws])
     for part, colour in (("floor", "#C9CDD2"), ("variance", SERIES[4]), ("bias", SERIES[1])):
         width = np.array([row[part] for row in laws]) / scale
         left.barh(names, width, left=start, color=colour, label=part, height=0.62)
         start += width
-    if all("measured" in row for row in laws):
-        measured = np.array([row["measured"] for row in laws]) / scale
-        error = 3 * np.array([row["error"] for row in laws]) / scale
+    if all("sampled" in row for row in laws):
+        measured = np.array([row["sampled"] for row in laws]) / scale
+        error = 3 * np.array([row["standard_error"] for row in laws]) / scale
         style = {"color": "black", "markersize": 3.5, "capsize": 3}
         left.errorbar(measured, names, xerr=error, fmt="o", label="sampled, ± 3 s.e.", **style)
     left.invert_yaxis()
@@ -75,17 +74,17 @@ def draw_risk(laws: Sequence[Mapping[str, Any]], by_M: Mapping[str, Any], by_N: 
     left.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.16), columnspacing=1.0, handlelength=1.2)
 
     middle.loglog(by_M["length"], by_M["exact"], color=COLOURS["theory"], label=f"variance, slope {by_M['slope']:.2f}")
-    if by_M["measured"] is not None:
+    if by_M["sampled"] is not None:
         style = {"color": COLOURS["measured"], "markersize": 5, "capsize": 3}
-        measured, error = np.array(by_M["measured"]), 3 * np.array(by_M["error"])
-        middle.errorbar(by_M["length"], measured, yerr=error, fmt="o", label="sampled risk − floor − bias", **style)
-    middle.set(title="Longer test contexts: 1/M", xlabel="test context length M", ylabel="variance")
+        measured, error = np.array(by_M["sampled"]), 3 * np.array(by_M["standard_error"])
+        middle.errorbar(by_M["length"], measured, yerr=error, fmt="o", label="sampled risk − floor − bias, ± 3 s.e.", **style)
+    middle.set(title="Longer test contexts: 1/M", xlabel="test length M", ylabel="variance")
     middle.legend()
 
     right.loglog(by_N["length"], by_N["exact"], color=COLOURS["theory"], label=f"bias, tail slope {by_N['slope']:.2f}")
     tail = np.array(by_N["length"], dtype=float)
     right.loglog(tail, by_N["exact"][-1] * (tail / tail[-1]) ** -2, ":", color=COLOURS["muted"], label="∝ 1/N²")
-    right.set(title="Longer training contexts: 1/N²", xlabel="training context length N", ylabel="bias")
+    right.set(title="Longer training contexts: 1/N²", xlabel="training length N", ylabel="bias")
     right.legend()
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     return figure
@@ -102,9 +101,11 @@ def draw_shift(
     left.plot([row["relative"] for row in rows], places, "o", color=COLOURS["theory"], label="exact")
     limit_style = {"markerfacecolor": "white", "color": COLOURS["theory"]}
     left.plot([row["limit"] for row in rows], places, "o", label="exact, M → ∞", **limit_style)
-    if all("measured" in row for row in rows):
-        measured = [row["measured"] * row["relative"] / row["exact"] for row in rows]
-        left.plot(measured, places, "x", color=COLOURS["measured"], markersize=7, label="sampled")
+    if all("sampled" in row for row in rows):
+        units = np.array([row["relative"] / row["risk"] for row in rows])
+        measured, error = (units * np.array([row[name] for row in rows]) for name in ("sampled", "standard_error"))
+        style = {"color": COLOURS["measured"], "markersize": 7, "capsize": 4}
+        left.errorbar(measured, places, xerr=3 * error, fmt="x", label="sampled, ± 3 s.e.", **style)
     left.axvline(1, color=COLOURS["muted"], linestyle="--", linewidth=1)
     left.text(1, len(rows) - 0.35, " always 0", color=COLOURS["muted"], fontsize=9, va="center", ha="left")
     left.set_yticks(places, [row["shift"] for row in rows])
@@ -113,7 +114,7 @@ def draw_shift(
     left.legend(loc="upper center", bbox_to_anchor=(0.35, -0.15), ncols=3, columnspacing=1.0, handletextpad=0.3)
 
     for colour, (label, values) in zip(SERIES, scales["curves"].items(), strict=False):
-        middle.plot(scales["scale"], values, color=colour, label=label)
+        middle.plot(scales["c"], values, color=colour, label=label)
     middle.axhline(1, color=COLOURS["muted"], linestyle="--", linewidth=1)
     middle.set(title="Inputs scaled by c", xlabel="scale c of every input", ylabel="risk / E⟨w, x_q⟩²", yscale="log")
     middle.legend()
@@ -122,7 +123,7 @@ def draw_shift(
     right.semilogx(random["length"], random["fixed"], color=COLOURS["good"], label="trained on Λ = I")
     right.axhline(1 / 3, color=COLOURS["muted"], linestyle="--", linewidth=1)
     right.text(random["length"][0], 0.345, "1/3", color=COLOURS["muted"], fontsize=10, va="bottom")
-    right.set(title="Training on random Λ does not help", xlabel="training context length N", ylim=(0, 1.05))
+    right.set(title="Training on random Λ does not help", xlabel="training length N", ylim=(0, 1.05))
     right.set_ylabel("ŷ / ⟨w, x_q⟩ on prompts with Λ = I, M → ∞")
     right.legend(loc="center right")
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
@@ -130,9 +131,9 @@ def draw_shift(
 
 
 def draw_landscape(problem: Problem, found: Basins, points: Sequence[CriticalPoint], title: str) -> Any:
-    """A slice of the loss with flows over it; the loss of every flow; the critical points by their Hessians."""
+    """The least loss for each p, with flows above it; the loss of every flow; the critical points by their Hessians."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
-    _draw_slice(figure, left, problem, found)
+    _draw_profile(left, problem, found, points)
     colours = [KIND_COLOUR[found.ends[index].kind] for index in found.end_of]
     for flow in range(min(150, len(colours))):
         middle.semilogx(found.times[1:], found.losses[1:, flow], color=colours[flow], alpha=0.25, linewidth=0.8)
@@ -140,7 +141,10 @@ def draw_landscape(problem: Problem, found: Basins, points: Sequence[CriticalPoi
         if found.share(kind):
             middle.plot([], [], color=KIND_COLOUR[kind], label=f"{kind}: {found.share(kind):.0%}")
     middle.set(title=f"Where {len(colours)} random starts end", xlabel="time t of the flow", ylabel="loss L")
-    middle.set_xlim(0.1, 1e3)
+    still = 1e-2 * found.losses[0].max()  # before the first flow moves by that, and after the last one, nothing is to be seen
+    begin = np.argmax(found.losses[0] - found.losses > still, axis=0)
+    end = np.argmax(found.losses - found.losses[-1] < still, axis=0)
+    middle.set_xlim(found.times[max(1, begin.min())] / 10, found.times[end.max()] * 10)
     middle.legend(loc="upper right")
     _draw_points(right, points)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
@@ -167,41 +171,31 @@ def _draw_points(axes: Any, points: Sequence[CriticalPoint]) -> None:
     axes.legend(loc="lower right")
 
 
-def _draw_slice(figure: Any, axes: Any, problem: Problem, found: Basins) -> None:
-    """L at x·θ_global + y·θ_rank-one, and the flows by the signal that passes through the two pairs of blocks.
+def _draw_profile(axes: Any, problem: Problem, found: Basins, points: Sequence[CriticalPoint]) -> None:
+    """ℓ(p) = min_W L(p, W) along the axes (cos φ e_i, sin φ) of Λ, and every flow at its own φ and its own loss.
 
-    On the slice p2 tr(KΛΨΛ) and p1ᵀΛΨΛk, over their values at the two points, are x² and y²; they do not see the
-    scaling symmetry, so for a flow their roots serve as coordinates.
+    Both coordinates of a flow are what they say, so it never lies below the least of ℓ at its φ, and ends on it.
     """
-    best, other = optimal_blocks(problem), rank_one_point(problem)
-    reach = np.linspace(0, 1.25, 140)
-    x, y = np.meshgrid(reach, reach)
-    theta = x.reshape(-1, 1) * best.vector() + y.reshape(-1, 1) * other.vector()
-    values = Quartic.of(problem).loss(theta).reshape(x.shape)
-    levels = np.linspace(values.min(), 1.5 * values[0, 0], 18)  # from the minimum to above the level of θ = 0
-    filled = axes.contourf(x, y, values, levels=levels, cmap="Blues", extend="max")
-    axes.contour(x, y, values, levels=levels, colors="white", linewidths=0.5)
-    figure.colorbar(filled, ax=axes, label="loss L on the slice", format="%.2f", pad=0.01)
-    scale = _signals(problem, best.vector()[None])[0][0], _signals(problem, other.vector()[None])[1][0]
+    profile, angles = Profile.of(problem), np.linspace(0, np.pi / 2, 181)
     for flow in range(min(60, len(found.end_of))):
-        label, rest = _signals(problem, found.paths[:, flow])
+        p1, p2 = found.paths[:, flow, : problem.d], found.paths[:, flow, problem.d]
         colour = KIND_COLOUR[found.ends[found.end_of[flow]].kind]
-        axes.plot(_root(label / scale[0]), _root(rest / scale[1]), color=colour, linewidth=0.9, alpha=0.6)
-    for end in found.ends:
-        label, rest = _signals(problem, end.blocks.vector()[None])
-        style = {"color": KIND_COLOUR[end.kind], "markersize": 10, "markeredgecolor": "white", "zorder": 5}
-        axes.plot(_root(label / scale[0]), _root(rest / scale[1]), "o", clip_on=False, **style)
-    axes.grid(visible=False)
-    axes.set(xlim=(0, 1.25), ylim=(0, 1.25), title="A slice of the loss, and flows")
-    axes.set(xlabel="root of the signal through p2·K", ylabel="root of the signal through p1·k")
+        angle = np.degrees(np.arctan2(np.abs(p2), np.linalg.norm(p1, axis=1)))
+        axes.plot(angle, found.losses[:, flow], color=colour, linewidth=0.8, alpha=0.4)
+    directions = [rank_one_point(problem, direction).p1 for direction in range(problem.d)]
+    isotropic = np.ptp(problem.covariance.diagonal()) == 0  # then all axes are alike
+    for index, e in enumerate(directions[: 1 if isotropic else problem.d]):
+        strength = float(e @ problem.covariance @ e / (e @ e))
+        line = {"color": "black", "linestyle": _DASHES[index], "label": f"ℓ at p1 ∥ e, λ = {strength:.3g}"}
+        axes.plot(np.degrees(angles), profile.along(e / np.linalg.norm(e), angles), **line)
+    for point in points:
+        style = {"color": KIND_COLOUR[point.kind], "markersize": 8, "markeredgecolor": "white", "zorder": 5}
+        if np.isfinite(point.angle):
+            axes.plot(np.degrees(point.angle), point.loss, "X" if point.kind == SADDLE else "o", clip_on=False, **style)
+    axes.set(title="The least loss for each p, and flows", ylabel="loss L", xlim=(0, 90), xticks=[0, 15, 30, 45, 60, 75, 90])
+    axes.set(xlabel="φ in degrees, p = (cos φ e, sin φ): signal through p1·k … p2·K")
+    axes.set_ylim(top=min(1.6 * problem.signal_power / 2, 1.05 * max(found.losses[0].max(), problem.signal_power / 2)))
+    axes.legend(loc="lower left")
 
 
-def _root(share: Array) -> Array:
-    return np.sqrt(np.maximum(share, 0))
-
-
-def _signals(problem: Problem, theta: Array) -> tuple[Array, Array]:
-    """p2 tr(KΛΨΛ) and p1ᵀΛΨΛk of each row of weights."""
-    d, signal = problem.d, problem.covariance @ problem.prior @ problem.covariance
-    p1, p2, K, k = theta[:, :d], theta[:, d], theta[:, d + 1 : -d], theta[:, -d:]
-    return p2 * (K @ signal.ravel()), np.einsum("ba,ac,bc->b", p1, signal, k)
+_DASHES = ("-", "--", "-.", ":", (0, (1, 3)))

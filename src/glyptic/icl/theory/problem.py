@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from glyptic.errors import GlypticError
+from glyptic.arguments import Count, Number, shown
+from glyptic.errors import InputError
 
 Array = NDArray[np.float64]
 
 
-class ProblemError(GlypticError, ValueError):
+class ProblemError(InputError):
     """A regression problem, weight or shift that does not make sense; says which and what to do."""
 
 
@@ -28,10 +30,10 @@ class ProblemError(GlypticError, ValueError):
 class Problem:
     """The law of the prompts: Λ, N, Ψ and s².
 
-    >>> problem = Problem([1.0, 0.5], context_length=8)         # a vector is read as a diagonal
+    >>> problem = Problem([1.0, 0.5], N=8)         # a vector is read as a diagonal
     >>> problem.d, problem.covariance.shape, problem.label_power
     (2, (2, 2), 1.5)
-    >>> Problem([1.0, 0.0], context_length=8)
+    >>> Problem([1.0, 0.0], N=8)
     Traceback (most recent call last):
     glyptic.icl.theory.problem.ProblemError: the covariance Λ is singular (smallest eigenvalue 0, largest 1): drop the
     directions that carry no data, or add a small multiple of I.
@@ -39,8 +41,8 @@ class Problem:
 
     covariance: Array
     """Λ, (d, d): of every input x, in the context and at the query. Symmetric, positive definite."""
-    context_length: int
-    """N: labelled examples in a training prompt."""
+    N: int
+    """N, the training length: labelled examples in a prompt that the model is trained on."""
     prior: Array = None  # type: ignore[assignment]
     """Ψ, (d, d): covariance of the task vector w; the identity by default. Positive semidefinite, not zero."""
     noise_variance: float = 0.0
@@ -56,8 +58,11 @@ class Problem:
             raise ProblemError("the prior Ψ is zero, so every task is w = 0: give it at least one positive variance.")
         object.__setattr__(self, "covariance", covariance)
         object.__setattr__(self, "prior", prior)
-        object.__setattr__(self, "context_length", positive_count("training context length N", self.context_length))
+        object.__setattr__(self, "N", positive_count("training length N", self.N))
         object.__setattr__(self, "noise_variance", non_negative("noise variance s²", self.noise_variance))
+        for name, matrix in (("covariance Λ", covariance), ("prior Ψ", prior)):
+            if not 1e-60 < np.abs(matrix).max() < 1e60:  # the loss has its sixth powers
+                raise ProblemError(f"the {name} is of size {np.abs(matrix).max():.3g}: change the units, so that it is near 1.")
 
     @property
     def d(self) -> int:
@@ -69,15 +74,20 @@ class Problem:
         """E y² = tr(ΛΨ) + s²: what the label adds to the spread of the context's sample moments."""
         return float(np.sum(self.covariance * self.prior) + self.noise_variance)
 
+    @cached_property
+    def signal_power(self) -> float:
+        """E⟨w, x_q⟩² = tr(ΛΨ): the risk of always answering 0."""
+        return float(np.sum(self.covariance * self.prior))
+
     @classmethod
-    def isotropic(cls, d: int, context_length: int, variance: float = 1.0, noise_variance: float = 0.0) -> Problem:
+    def isotropic(cls, d: int, N: int, variance: float = 1.0, noise_variance: float = 0.0) -> Problem:
         """Λ = variance · I, Ψ = I.
 
         >>> Problem.isotropic(3, 10).covariance.diagonal()
         array([1., 1., 1.])
         """
-        diagonal = np.full(positive_count("dimension d", d), float(variance))
-        return cls(diagonal, context_length, noise_variance=noise_variance)
+        diagonal = np.full(_dimension(d), finite("variance of the inputs", variance))
+        return cls(diagonal, N, noise_variance=noise_variance)
 
 
 def spectrum(name: str, d: int) -> Array:
@@ -86,7 +96,9 @@ def spectrum(name: str, d: int) -> Array:
     >>> spectrum("inverse", 3), spectrum("kappa:100", 3), spectrum("2,1", 2)
     (array([1.        , 0.5       , 0.33333333]), array([1.  , 0.1 , 0.01]), array([2., 1.]))
     """
-    d = positive_count("dimension d", d)
+    d = _dimension(d)
+    if not isinstance(name, str):
+        raise ProblemError(f"the spectrum is {shown(name)}: use isotropic, inverse, kappa:100, or {d} numbers such as 1,0.5.")
     kind, _, argument = name.partition(":")
     try:
         if kind == "isotropic":
@@ -94,13 +106,13 @@ def spectrum(name: str, d: int) -> Array:
         if kind == "inverse":
             return 1.0 / np.arange(1, d + 1)
         if kind == "kappa":
-            return np.geomspace(1.0, 1.0 / float(argument), d)
+            return np.geomspace(1.0, 1.0 / Number(least=1, most=1e12)("kappa", float(argument)), d)
         return as_finite("spectrum", [float(part) for part in name.split(",")], (d,))
     except (ValueError, ZeroDivisionError) as error:
-        if isinstance(error, ProblemError):
+        if isinstance(error, InputError):
             raise
         raise ProblemError(
-            f"spectrum {name!r} is not known: use isotropic, inverse, kappa:100, or {d} numbers such as 1,0.5."
+            f"the spectrum {shown(name)} is not known: use isotropic, inverse, kappa:100, or {d} numbers such as 1,0.5."
         ) from None
 
 
@@ -137,9 +149,9 @@ def as_square(name: str, value: ArrayLike, d: int | None = None) -> Array:
     array = as_finite(name, value)
     if array.ndim == 1:
         array = np.diag(array)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.shape[0] == 0:
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or not 0 < array.shape[0] <= 1000:
         shape = " × ".join(map(str, array.shape)) or "a single number"
-        raise ProblemError(f"the {name} has shape {shape}: give a d × d matrix or a vector of d variances.")
+        raise ProblemError(f"the {name} has shape {shape}: give a d × d matrix or a vector of d variances, d from 1 to 1000.")
     if d is not None and len(array) != d:
         raise ProblemError(f"the {name} has dimension {len(array)}, but {d} is asked for.")
     if not np.allclose(array, array.T, rtol=1e-10, atol=1e-12 * np.abs(array).max()):
@@ -166,18 +178,27 @@ def require_definite(name: str, matrix: Array) -> None:
 
 def positive_count(name: str, value: Any) -> int:
     """A whole number of at least one: N, M, d."""
-    if isinstance(value, bool) or not float(value).is_integer() or value < 1:
-        raise ProblemError(f"the {name} is {value}: it has to be a whole number of at least 1.")
-    return int(value)
+    if isinstance(value, bool) or not isinstance(value, Real) or not 1 <= float(value) <= 1e12 or not float(value).is_integer():
+        raise ProblemError(f"the {name} is {shown(value)}: it has to be a whole number of at least 1, at most 10¹².")
+    return int(float(value))
 
 
-def finite(name: str, value: float) -> float:
-    if not np.isfinite(value):
-        raise ProblemError(f"the {name} is {value}: it has to be a finite number.")
+def length_or_limit(name: str, value: Any) -> float:
+    """A length, or infinity: the limit of long prompts."""
+    return float("inf") if isinstance(value, float) and value == float("inf") else positive_count(name, value)
+
+
+def _dimension(value: Any) -> int:
+    return Count(1, 1000)("d", value)
+
+
+def finite(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not abs(float(value)) <= 1e100:
+        raise ProblemError(f"the {name} is {shown(value)}: it has to be a finite number.")
     return float(value)
 
 
-def non_negative(name: str, value: float) -> float:
-    if not np.isfinite(value) or value < 0:
-        raise ProblemError(f"the {name} is {value}: it has to be a finite number, 0 or more.")
+def non_negative(name: str, value: Any) -> float:
+    if finite(name, value) < 0:
+        raise ProblemError(f"the {name} is {shown(value)}: it has to be a finite number, 0 or more.")
     return float(value)

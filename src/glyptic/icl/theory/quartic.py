@@ -25,7 +25,7 @@ class Quartic:
     """The loss of one problem; weights are rows of a (B, (d+1)²) array in the order of `Blocks.vector`.
 
     >>> from glyptic.icl.theory.loss import loss
-    >>> problem, theta = Problem([1.0, 0.5], context_length=8), np.arange(9.0) / 10
+    >>> problem, theta = Problem([1.0, 0.5], N=8), np.arange(9.0) / 10
     >>> quartic = Quartic.of(problem)
     >>> bool(np.isclose(quartic.loss(theta[None])[0], loss(problem, Blocks.from_vector(theta)), rtol=1e-12))
     True

@@ -16,18 +16,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glyptic.arguments import Count
 from glyptic.icl.theory.optimum import curvature
-from glyptic.icl.theory.problem import Array, Problem, ProblemError, non_negative, positive_count
+from glyptic.icl.theory.problem import (
+    Array,
+    Problem,
+    ProblemError,
+    as_finite,
+    finite,
+    length_or_limit,
+    non_negative,
+    positive_count,
+)
 
 
 def optimal_map_over(problems: Sequence[Problem]) -> Array:
     """P, (d, d), of the model trained on prompts from these problems in equal shares.
 
     >>> from glyptic.icl.theory.optimum import optimal_map
-    >>> one = Problem([1.0, 0.5], context_length=10)
+    >>> one = Problem([1.0, 0.5], N=10)
     >>> bool(np.allclose(optimal_map_over([one, one]), optimal_map(one)))
     True
     """
+    if not all(isinstance(problem, Problem) for problem in problems):
+        raise ProblemError("a mixture is a list of problems, of which each is a Problem.")
     if not problems or len({problem.d for problem in problems}) != 1:
         raise ProblemError("a mixture needs at least one problem, and all of the same dimension d.")
     d = problems[0].d
@@ -53,17 +65,17 @@ class RandomDiagonal:
     noise_variance: float = 0.0
 
     def __post_init__(self) -> None:
-        positive_count("dimension d", self.d)
+        Count(1, 1000)("d", self.d)
         non_negative("noise variance s²", self.noise_variance)
-        m1, m2, m3 = self.moments
+        m1, m2, m3 = as_finite("moments", self.moments, (3,))
         if not (np.isfinite(self.moments).all() and m1 > 0 and m2 >= m1**2 and m1 * m3 >= m2**2):
             raise ProblemError(f"no positive random variable has the moments {self.moments}: check E λ, E λ², E λ³.")
 
-    def trained_map(self, context_length: int) -> float:
+    def trained_map(self, N: int) -> float:
         """p: the model trained with N examples a prompt is ŷ = p ⟨b, x_q⟩."""
-        return self.moments[1] / self._square(positive_count("training context length N", context_length))
+        return self.moments[1] / self._square(positive_count("training length N", N))
 
-    def risk(self, p: float, test_length: float) -> float:
+    def risk(self, p: float, M: float) -> float:
         """E(ŷ − ⟨w, x_q⟩)² of ŷ = p ⟨b, x_q⟩ on fresh prompts of this law with M examples.
 
         >>> exp = RandomDiagonal(d=5)
@@ -71,7 +83,8 @@ class RandomDiagonal:
         1.6667
         """
         m1, m2, _ = self.moments
-        M = test_length if test_length == np.inf else positive_count("test context length M", test_length)
+        p = finite("map p", p)
+        M = length_or_limit("test length M", M)
         return self.d * (m1 - 2 * p * m2 + p**2 * self._square(M))
 
     def _square(self, length: float) -> float:

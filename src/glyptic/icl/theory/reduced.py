@@ -17,30 +17,38 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from glyptic.icl.theory.flow import Trajectory, solve
+from glyptic.arguments import checked
+from glyptic.icl.names import Sigma
+from glyptic.icl.theory.flow import Times, Tolerance, Trajectory, same_dimension, solve
 from glyptic.icl.theory.lsa import Blocks
-from glyptic.icl.theory.optimum import optimal_map
+from glyptic.icl.theory.optimum import excess, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
+from glyptic.icl.theory.theorem import initial_blocks
 
 
+@checked
 def reduced_flow(
-    problem: Problem, start: Blocks, times: ArrayLike | None = None, rtol: float = 1e-11, atol: float = 1e-14
+    problem: Problem, start: Blocks | None = None, times: Times | None = None, rtol: Tolerance = 1e-11, atol: Tolerance = 1e-14
 ) -> Trajectory:
-    """The flow from p1 = k = 0; to its limit, or at the given times.
+    """The flow from p1 = k = 0 (Θ = I at half the theorem's threshold if no start is given); to its limit, or at the given times.
 
-    >>> from glyptic.icl.theory.theorem import initial_blocks
-    >>> problem = Problem([1.0, 0.5, 0.25], context_length=12)
-    >>> path = reduced_flow(problem, initial_blocks(problem, 0.1))
+    >>> path = reduced_flow(Problem([1.0, 0.5, 0.25], 12))
     >>> path.states.shape[1], bool(path.excess()[-1] < 1e-12)
     (5, True)
     """
-    if start.d != problem.d:
-        raise ProblemError(f"the start has dimension {start.d}, but the covariance Λ has {problem.d}.")
+    start = initial_blocks(problem) if start is None else start
+    same_dimension(problem, start)
     if np.any(start.p1) or np.any(start.k):
         raise ProblemError("the reduced flow needs p1 = k = 0 at the start: use full_flow for any other.")
     system = _Diagonal.of(problem, start)
     first = np.concatenate([system.K0.diagonal(), [start.p2, 0.0]])
-    return solve(problem, system.velocity, system.jacobian, first, system.unpack, times, rtol, atol)
+    path = solve(problem, system.velocity, system.jacobian, first, system.unpack, times, rtol, atol)
+    if times is None and not excess(problem, path.end) <= 1e-6 * problem.signal_power:
+        raise ProblemError(
+            f"by t = {path.times[-1]:.3g} the flow is not at the minimum (L − L* = {excess(problem, path.end):.2g}): "
+            "the start is too small, or does not lead there; give a larger σ, or the times."
+        )
+    return path
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +65,20 @@ class _Diagonal:
     @staticmethod
     def of(problem: Problem, start: Blocks) -> _Diagonal:
         basis, lambdas, psis = _common_basis(problem)
-        N, K0 = problem.context_length, basis.T @ start.K @ basis
+        N, K0 = problem.N, basis.T @ start.K @ basis
         c = (1 + 1 / N) * lambdas**2 * psis + problem.label_power / N * lambdas
         decay = np.outer(c, lambdas)
         drag = decay * (K0 - np.diag(K0.diagonal())) ** 2
         present = np.nonzero(drag)
         return _Diagonal(basis, K0, decay, lambdas**2 * psis, drag[present], 2 * decay[present])
 
-    def velocity(self, _: float, state: Array) -> Array:
+    def velocity(self, state: Array) -> Array:
         kappa, u, tau = state[:-2], state[-2], state[-1]
         rates = self.decay.diagonal()
         drag = np.sum(rates * kappa**2) + np.sum(self.weights * np.exp(-self.fading * tau))
         return np.concatenate([u * (self.signal - u * rates * kappa), [self.signal @ kappa - u * drag, u * u]])
 
-    def jacobian(self, _: float, state: Array) -> Array:
+    def jacobian(self, state: Array) -> Array:
         kappa, u, tau = state[:-2], state[-2], state[-1]
         rates, off = self.decay.diagonal(), self.weights * np.exp(-self.fading * tau)
         matrix = np.zeros((len(state), len(state)))
@@ -88,7 +96,8 @@ class _Diagonal:
         return Blocks(zero, state[-2], self.basis @ K @ self.basis.T, zero)
 
 
-def logistic(problem: Problem, scale: float, times: ArrayLike) -> Array:
+@checked
+def logistic(problem: Problem, sigma: Sigma, times: ArrayLike) -> Array:
     """u²(t) for Λ = λI, Ψ = ψI and Θ ∝ I, in closed form: logistic with rate 2λ²ψ√d and limit √d/γ, P* = I/γ.
 
     >>> logistic(Problem.isotropic(4, 10), 0.1, [0.0, 1e9]).round(6)        # from σ² = 0.01 to √4/1.5
@@ -100,7 +109,7 @@ def logistic(problem: Problem, scale: float, times: ArrayLike) -> Array:
         raise ProblemError("the logistic solution needs isotropic Λ and Ψ: use reduced_flow otherwise.")
     rate, limit = 2 * lam**2 * psi * np.sqrt(d), np.sqrt(d) * optimal_map(problem)[0, 0]
     decay = np.exp(-rate * as_finite("times", times))
-    return limit / (1 + (limit / scale**2 - 1) * decay)
+    return limit / (1 + (limit / sigma**2 - 1) * decay)
 
 
 def _common_basis(problem: Problem) -> tuple[Array, Array, Array]:

@@ -1,10 +1,13 @@
 """The risk of the trained model on any law of (x, y) with x ~ N(0, Λ), split into its three causes.
 
-The trained model predicts ŷ = x_qᵀP*b with b = (1/M) Σ y_i x_i. With a = Λ⁻¹E[xy] and Σ = Cov(xy),
+The trained model predicts ŷ = x_qᵀP*b with b = (1/M) Σ y_i x_i. With f(x) = E[y|x], a = Λ⁻¹E[xy] and Σ = Cov(xy),
 
-    E(ŷ − y)²  =  min_w E(⟨w, x⟩ − y)²          floor: what no linear predictor can do
-                + (1/M) tr(ΣP*ΛP*)               variance: the test context is short
-                + ‖(P*Λ − I)a‖²_Λ                bias: the training contexts were short
+    E(ŷ − f(x_q))²  =  min_w E(⟨w, x⟩ − f(x))²    floor: what no linear predictor can do
+                     + (1/M) tr(ΣP*ΛP*)            variance: the test context is short
+                     + ‖(P*Λ − I)a‖²_Λ             bias: the training contexts were short
+
+A risk of this room never counts the noise of the query's own label. The theorem's E(ŷ − y)² does: it is larger by E Var(y|x),
+which no predictor changes and which `Risk.noise_variance` holds.
 
 Since P*Λ − I = −(1/N) P*(Λ + (tr(ΛΨ)+s²)Ψ⁻¹), the bias falls as 1/N², the variance as 1/M. For Ψ = I, s = 0 the bias is
 the theorem's (1/N²)[‖a‖²_{Γ⁻²Λ³} + 2tr(Λ)‖a‖²_{Γ⁻²Λ²} + tr(Λ)²‖a‖²_{Γ⁻²Λ}].
@@ -17,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from glyptic.arguments import checked
 from glyptic.icl.theory.optimum import optimal_map
 from glyptic.icl.theory.problem import (
     Array,
@@ -24,9 +28,10 @@ from glyptic.icl.theory.problem import (
     ProblemError,
     as_finite,
     as_square,
+    length_or_limit,
     non_negative,
-    positive_count,
     require_definite,
+    require_semidefinite,
 )
 
 
@@ -39,49 +44,64 @@ class Moments:
     sigma: Array
     """(d, d): Cov(xy)."""
     floor: float
-    """min_w E(⟨w, x⟩ − y)² = E y² − aᵀΛa."""
+    """min_w E(⟨w, x⟩ − f(x))² = E f² − aᵀΛa, f(x) = E[y|x]."""
+    noise_variance: float = 0.0
+    """E Var(y|x): what even f(x) misses of y."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", as_finite("a", self.a, (None,)))
         object.__setattr__(self, "sigma", as_square("covariance Σ of xy", self.sigma, len(self.a)))
-        object.__setattr__(self, "floor", non_negative("floor min_w E(⟨w,x⟩−y)²", self.floor))
+        object.__setattr__(self, "floor", non_negative("floor min_w E(⟨w,x⟩−f(x))²", self.floor))
+        object.__setattr__(self, "noise_variance", non_negative("noise variance E Var(y|x)", self.noise_variance))
+        require_semidefinite("covariance Σ of xy", self.sigma)
+        if max(np.abs(self.a).max(initial=0), np.abs(self.sigma).max()) > 1e100:
+            raise ProblemError("the moments are above 1e100: change the units, so that they are near 1.")
 
 
 @dataclass(frozen=True)
 class Risk:
-    """E(ŷ − y)² and its three parts."""
+    """E(ŷ − f(x_q))² and its three parts; beside it the noise of the query's label, which is no part of it."""
 
     floor: float
     variance: float
     bias: float
+    noise_variance: float = 0.0
 
     @property
     def total(self) -> float:
+        """The risk."""
         return self.floor + self.variance + self.bias
 
+    @property
+    def with_noise(self) -> float:
+        """E(ŷ − y)², as Zhang et al. state it."""
+        return self.total + self.noise_variance
 
-def risk(problem: Problem, moments: Moments, test_length: float) -> Risk:
-    """The theorem; `test_length` is M, and `float("inf")` gives the limit of long test contexts.
 
-    >>> problem = Problem.isotropic(2, context_length=18)                  # Γ = (1 + 3/18) I
+@checked
+def risk(problem: Problem, moments: Moments, M: float) -> Risk:
+    """The theorem; `M` is M, and `float("inf")` gives the limit of long test contexts.
+
+    >>> problem = Problem.isotropic(2, N=18)                  # Γ = (1 + 3/18) I
     >>> noiseless = Moments(a=[1, 0], sigma=[[2, 0], [0, 1]], floor=0)     # y = x_1
-    >>> parts = risk(problem, noiseless, test_length=30)
+    >>> parts = risk(problem, noiseless, M=30)
     >>> round(parts.variance * 30 / 3 * (7 / 6) ** 2, 12), round(parts.bias * 7 ** 2, 12), parts.floor
     (1.0, 1.0, 0.0)
     """
     if len(moments.a) != problem.d:
         raise ProblemError(f"the moments have dimension {len(moments.a)}, but the covariance Λ has {problem.d}.")
-    M = test_length if test_length == np.inf else positive_count("test context length M", test_length)
+    M = length_or_limit("test length M", M)
     P, L = optimal_map(problem), problem.covariance
     lack = P @ L @ moments.a - moments.a
     variance = np.sum(moments.sigma * (P @ L @ P)) / M
-    return Risk(moments.floor, float(variance), float(lack @ L @ lack))
+    return Risk(moments.floor, float(variance), float(lack @ L @ lack), moments.noise_variance)
 
 
+@checked
 def theorem_bias(problem: Problem, a: ArrayLike) -> float:
     """The bias as Zhang et al. print it, three weighted norms over N²; for Ψ = I. A second road to `risk(…).bias`.
 
-    >>> problem, a = Problem([1.0, 0.5], context_length=9), np.array([1.0, -2.0])
+    >>> problem, a = Problem([1.0, 0.5], N=9), np.array([1.0, -2.0])
     >>> same = risk(problem, Moments(a, np.eye(2), 0.0), 7).bias
     >>> bool(np.isclose(theorem_bias(problem, a), same, rtol=1e-13))
     True
@@ -91,11 +111,13 @@ def theorem_bias(problem: Problem, a: ArrayLike) -> float:
     a, L, tau, P = as_finite("a", a, (problem.d,)), problem.covariance, problem.label_power, optimal_map(problem)
     P2 = P @ P
     norms = [float(a @ P2 @ np.linalg.matrix_power(L, power) @ a) for power in (3, 2, 1)]
-    return (norms[0] + 2 * tau * norms[1] + tau**2 * norms[2]) / problem.context_length**2
+    return (norms[0] + 2 * tau * norms[1] + tau**2 * norms[2]) / problem.N**2
 
 
 def estimate_moments(x: ArrayLike, y: ArrayLike, covariance: ArrayLike | None = None) -> Moments:
     """The moments of a sample, x (n, d) and y (n,), for a law that has no formula; Λ known or estimated too.
+
+    A sample does not tell noise from what is not linear: both are in its floor, min_w E(⟨w, x⟩ − y)², and the noise is 0.
 
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(100_000, 2))
@@ -120,4 +142,7 @@ def slope(lengths: ArrayLike, values: ArrayLike) -> float:
     >>> round(slope([10, 100, 1000], [1e-2, 1e-4, 1e-6]), 12)
     -2.0
     """
-    return float(np.polyfit(np.log(as_finite("lengths", lengths)), np.log(as_finite("values", values)), 1)[0])
+    lengths, values = as_finite("lengths", lengths, (None,)), as_finite("values", values, (None,))
+    if len(lengths) != len(values) or len(lengths) < 2 or min(lengths.min(), values.min()) <= 0:
+        raise ProblemError("a slope needs two or more positive lengths and as many positive values.")
+    return float(np.polyfit(np.log(lengths), np.log(values), 1)[0])

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from glyptic.arguments import Seed, checked
 from glyptic.icl.theory.problem import (
     Array,
     Problem,
     as_finite,
     as_square,
+    length_or_limit,
     non_negative,
-    positive_count,
     require_semidefinite,
 )
 
@@ -47,6 +48,11 @@ class Shift:
             object.__setattr__(self, field, matrix)
         object.__setattr__(self, "noise_variance", non_negative("noise variance s²", self.noise_variance))
 
+    @property
+    def signal_power(self) -> float:
+        """E⟨w, x_q⟩² = tr(Λ_qW): the risk of always answering 0."""
+        return float(np.sum(self.query_moment * self.task_moment))
+
     def sample(self, rng: np.random.Generator, prompts: int, M: int) -> tuple[Array, Array, Array, Array]:
         """x (prompts, M, d), y (prompts, M), x_q (prompts, d) and the target ⟨w, x_q⟩ (prompts,), all Gaussian."""
         d = len(self.task_moment)
@@ -67,25 +73,27 @@ _MATRICES = (
 )
 
 
-def shifted_risk(P: ArrayLike, shift: Shift, test_length: float) -> float:
-    """E(ŷ − ⟨w, x_q⟩)² of ŷ = bᵀPx_q under the shift, exactly; `test_length` is M, or `float("inf")`.
+@checked
+def shifted_risk(P: ArrayLike, shift: Shift, M: float) -> float:
+    """E(ŷ − ⟨w, x_q⟩)² of ŷ = bᵀPx_q under the shift, exactly; `M` is M, or `float("inf")`.
 
     >>> from glyptic.icl.theory.optimum import optimal_map
-    >>> problem = Problem.isotropic(2, context_length=18)
+    >>> problem = Problem.isotropic(2, N=18)
     >>> scaled = Shift("twice as large", 4 * np.eye(2), 4 * np.eye(2), np.eye(2))
     >>> round(shifted_risk(optimal_map(problem), scaled, float("inf")), 6)       # 2 · 4 · (4 · 6/7 − 1)²
     47.183673
     """
     L, Q, W = shift.context_covariance, shift.query_moment, shift.task_moment
     P = as_finite("the model's map P", P, L.shape)
-    M = test_length if test_length == np.inf else positive_count("test context length M", test_length)
+    M = length_or_limit("test length M", M)
     lack = P.T @ L - np.eye(len(L))
     sigma = (np.sum(L * W) + shift.noise_variance) * L + L @ W @ L
     return float(np.sum(Q * (lack @ W @ lack.T)) + np.sum((P @ Q @ P.T) * sigma) / M)
 
 
-def standard_shifts(problem: Problem, seed: int = 0) -> tuple[Shift, ...]:
-    """No shift and the nine that `glyptic icl shift` compares; the first five leave Λ alone, the last four do not.
+@checked
+def standard_shifts(problem: Problem, seed: Seed = 0) -> tuple[Shift, ...]:
+    """No shift and those that `glyptic icl shift` compares; the first five leave Λ alone, the last four do not.
 
     >>> [shift.name for shift in standard_shifts(Problem.isotropic(4, 20))][:3]
     ['none', 'one task, thrice as long', 'sparse tasks']
@@ -97,7 +105,7 @@ def standard_shifts(problem: Problem, seed: int = 0) -> tuple[Shift, ...]:
     half = np.diag((np.arange(d) < (d + 1) // 2).astype(float))
     rest = np.eye(d) - half
     turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
-    return (
+    shifts = (
         Shift("none", L, L, Psi, s2),
         Shift("one task, thrice as long", L, L, np.outer(w, w), s2),
         Shift("sparse tasks", L, L, half @ Psi @ half, s2),
@@ -109,6 +117,7 @@ def standard_shifts(problem: Problem, seed: int = 0) -> tuple[Shift, ...]:
         Shift("inputs turned", turn @ L @ turn.T, turn @ L @ turn.T, Psi, s2),
         Shift("inputs in a subspace", half @ L @ half, L, Psi, s2),
     )
+    return tuple(shift for shift in shifts if shift.signal_power > 0)  # in one dimension there is no half of the space
 
 
 def _root(matrix: Array) -> Array:

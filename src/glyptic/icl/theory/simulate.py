@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
+from glyptic.arguments import Seed, checked
+from glyptic.icl.names import Dimension, Length, PromptCount, Variance
 from glyptic.icl.theory.labels import LabelLaw
 from glyptic.icl.theory.lsa import Blocks, predict
-from glyptic.icl.theory.problem import Array, as_finite, as_square, positive_count
+from glyptic.icl.theory.problem import Array, ProblemError, as_finite, as_square, require_definite
 
 Sampler = Callable[[np.random.Generator, int, int], tuple[Array, Array, Array, Array]]
 """(rng, prompts, M) → x (prompts, M, d), y (prompts, M), x_q (prompts, d), target (prompts,)."""
@@ -22,15 +24,16 @@ class Estimate:
     """A mean over sampled prompts and its standard error."""
 
     mean: float
-    error: float
+    standard_error: float
 
     def sigmas(self, exact: float) -> float:
         """How many standard errors the mean lies above an exact value."""
-        return (self.mean - exact) / self.error
+        return (self.mean - exact) / self.standard_error
 
 
+@checked
 def simulated_risk(
-    model: Blocks | ArrayLike, sampler: Sampler, test_length: int, prompts: int, seed: int = 0, label: str = ""
+    model: Blocks | ArrayLike, sampler: Sampler, M: Length, prompts: PromptCount, seed: Seed = 0, label: str = ""
 ) -> Estimate:
     """E(ŷ − target)² over sampled prompts, in chunks of bounded memory.
 
@@ -41,7 +44,9 @@ def simulated_risk(
     1.0
     """
     blocks = model if isinstance(model, Blocks) else _through_labels(as_finite("P", model, (None, None)))
-    M, left = positive_count("test context length M", test_length), positive_count("number of prompts", prompts)
+    if M * blocks.d > 10**8:
+        raise ProblemError(f"a prompt of M = {M} examples in dimension {blocks.d} does not fit into memory: take fewer.")
+    left = prompts
     rng, chunk = np.random.default_rng(seed), max(1, 500_000 // (M * blocks.d))
     total = squares = 0.0
     with tqdm(total=left, desc=label or "prompts", unit="prompt", leave=False, delay=1.0) as bar:
@@ -61,18 +66,21 @@ def _through_labels(P: Array) -> Blocks:
 
 
 def law_sampler(law: LabelLaw, covariance: ArrayLike) -> Sampler:
-    """Prompts whose every pair, the query's too, follows the label law, with inputs N(0, Λ)."""
-    root = np.linalg.cholesky(as_square("covariance Λ", covariance)).T
+    """Prompts whose examples follow the label law, with inputs N(0, Λ); the target is f(x_q) = E[y|x_q]."""
+    matrix = as_square("covariance Λ", covariance)
+    require_definite("covariance Λ", matrix)
+    root = np.linalg.cholesky(matrix).T
 
     def sample(rng: np.random.Generator, prompts: int, M: int) -> tuple[Array, Array, Array, Array]:
         x = rng.standard_normal((prompts, M + 1, len(root))) @ root
         y = law.sample(rng, x)
-        return x[:, :M], y[:, :M], x[:, M], y[:, M]
+        return x[:, :M], y[:, :M], x[:, M], law.mean(x[:, M])
 
     return sample
 
 
-def exponential_sampler(d: int, noise_variance: float = 0.0) -> Sampler:
+@checked
+def exponential_sampler(d: Dimension, noise_variance: Variance = 0.0) -> Sampler:
     """Prompts that draw their own Λ = diag(λ), λ_i ~ Exp(1): the law of `RandomDiagonal(d)`."""
 
     def sample(rng: np.random.Generator, prompts: int, M: int) -> tuple[Array, Array, Array, Array]:

@@ -1,15 +1,17 @@
-"""What the four commands of the theory compute: exact numbers beside sampled ones, ready to print and to draw."""
+"""What the commands of the theory compute: exact numbers beside sampled ones, ready to print and to draw."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from glyptic.icl.theory.flow import Trajectory, full_flow
 from glyptic.icl.theory.labels import standard_laws
+from glyptic.icl.theory.landscape import SPURIOUS, critical_points
 from glyptic.icl.theory.lsa import Blocks
-from glyptic.icl.theory.optimum import excess, optimal_blocks, optimal_map
+from glyptic.icl.theory.optimum import excess, minimum_loss, optimal_blocks, optimal_map
 from glyptic.icl.theory.problem import Array, Problem
 from glyptic.icl.theory.random_covariance import RandomDiagonal
 from glyptic.icl.theory.reduced import logistic
@@ -23,7 +25,7 @@ Row = dict[str, Any]
 # ---------------------------------------------------------------- flow
 
 
-def flow_columns(path: Trajectory, scale: float) -> dict[str, Array]:
+def flow_columns(path: Trajectory, sigma: float) -> dict[str, Array]:
     """Along a reduced flow from Θ = I: loss, balance, PL ratio, and the learnt share of every eigendirection of Λ."""
     problem, target = path.problem, optimal_map(path.problem).diagonal()
     path = path.thinned(300)
@@ -32,7 +34,7 @@ def flow_columns(path: Trajectory, scale: float) -> dict[str, Array]:
     columns |= {"balance": path.balance(), "pl_ratio": path.pl_ratio()}
     columns |= {f"learnt_{i + 1}": learnt[:, i] for i in range(problem.d)}
     if np.ptp(problem.covariance.diagonal()) == 0:
-        columns["logistic"] = logistic(problem, scale, path.times) / (np.sqrt(problem.d) * target[0])
+        columns["logistic"] = logistic(problem, sigma, path.times) / (np.sqrt(problem.d) * target[0])
     return columns
 
 
@@ -42,7 +44,7 @@ def flow_check(path: Trajectory, start: Blocks) -> dict[str, Array]:
     return {"time": other.times, "excess": other.excess()}
 
 
-def flow_rows(path: Trajectory, columns: dict[str, Array], scale: float) -> list[Row]:
+def flow_rows(path: Trajectory, columns: dict[str, Array], sigma: float) -> list[Row]:
     """The end of the flow beside the closed form, and what the theorem promises along it."""
     problem, end, stated = path.problem, path.end, optimal_blocks(path.problem)
     ratio = columns["pl_ratio"][columns["excess"] > 1e-16].min()
@@ -52,7 +54,7 @@ def flow_rows(path: Trajectory, columns: dict[str, Array], scale: float) -> list
         _compared("W^KQ: ‖K‖", end.K, stated.K),
         {"quantity": "loss L − L*", "flow": excess(problem, end), "theorem": 0, "difference": excess(problem, end)},
         {"quantity": "balance p2² − ‖K‖², worst", "flow": balance, "theorem": 0, "difference": balance},
-        {"quantity": "PL ratio, least (theorem: ≥ μ)", "flow": ratio, "theorem": pl_constant(problem, scale)},
+        {"quantity": "PL ratio, least (theorem: ≥ μ)", "flow": ratio, "theorem": pl_constant(problem, sigma)},
         {"quantity": "time to the end", "flow": path.times[-1]},
     ]
 
@@ -65,16 +67,16 @@ def _compared(name: str, ours: Array, stated: Array) -> Row:
 # ---------------------------------------------------------------- risk
 
 
-def risk_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> list[Row]:
+def risk_rows(problem: Problem, M: int, prompts: int, seed: int) -> list[Row]:
     """Every standard label law: the theorem's three parts, and the sampled risk if prompts > 0."""
     rows, model = [], optimal_blocks(problem)
     for index, law in enumerate(standard_laws(problem.d, seed)):
-        parts = risk(problem, law.moments(problem.covariance), test_length)
+        parts = risk(problem, law.moments(problem.covariance), M)
         row: Row = {"law": law.name, "floor": parts.floor, "variance": parts.variance, "bias": parts.bias}
-        row["exact"] = parts.total
+        row |= {"risk": parts.total, "noise_variance": parts.noise_variance}
         if prompts:
             sampler = law_sampler(law, problem.covariance)
-            row |= _sampled(model, sampler, test_length, prompts, seed + index, law.name, parts.total)
+            row |= _sampled(model, sampler, M, prompts, seed + index, law.name, parts.total)
         rows.append(row)
     return rows
 
@@ -85,13 +87,13 @@ def risk_by_M(problem: Problem, prompts: int, seed: int) -> Row:
     moments, model = law.moments(problem.covariance), optimal_blocks(problem)
     lengths = [4, 8, 16, 32, 64, 128, 256]
     exact = [risk(problem, moments, M) for M in lengths]
-    result: Row = {"length": lengths, "exact": [parts.variance for parts in exact], "measured": None, "error": None}
+    result: Row = {"length": lengths, "exact": [parts.variance for parts in exact], "sampled": None, "standard_error": None}
     result["slope"] = slope(lengths, result["exact"])
     if prompts:
         sampler, few = law_sampler(law, problem.covariance), max(1000, prompts // 4)
         seen = [simulated_risk(model, sampler, M, few, seed + M, f"M = {M}") for M in lengths]
-        result["measured"] = [s.mean - parts.floor - parts.bias for s, parts in zip(seen, exact, strict=True)]
-        result["error"] = [s.error for s in seen]
+        result["sampled"] = [s.mean - parts.floor - parts.bias for s, parts in zip(seen, exact, strict=True)]
+        result["standard_error"] = [s.standard_error for s in seen]
     return result
 
 
@@ -109,36 +111,36 @@ def risk_by_N(problem: Problem, seed: int) -> Row:
 # ---------------------------------------------------------------- shift
 
 
-def shift_rows(problem: Problem, test_length: int, prompts: int, seed: int) -> list[Row]:
+def shift_rows(problem: Problem, M: int, prompts: int, seed: int) -> list[Row]:
     """Every standard shift and training on random Λ: exact, relative to answering 0, the limit M → ∞, and sampled."""
     rows, model, P = [], optimal_blocks(problem), optimal_map(problem)
     for index, shift in enumerate(standard_shifts(problem, seed)):
-        nothing = float(np.sum(shift.query_moment * shift.task_moment))
-        exact, limit = shifted_risk(P, shift, test_length), shifted_risk(P, shift, np.inf)
-        row: Row = {"shift": shift.name, "exact": exact, "relative": exact / nothing, "limit": limit / nothing}
+        nothing = shift.signal_power
+        exact, limit = shifted_risk(P, shift, M), shifted_risk(P, shift, np.inf)
+        row: Row = {"shift": shift.name, "risk": exact, "relative": exact / nothing, "limit": limit / nothing}
         if prompts:
-            row |= _sampled(model, shift.sample, test_length, prompts, seed + index, shift.name, exact)
+            row |= _sampled(model, shift.sample, M, prompts, seed + index, shift.name, exact)
         rows.append(row)
     law = RandomDiagonal(problem.d, noise_variance=problem.noise_variance)
-    p = law.trained_map(problem.context_length)
-    exact, limit = law.risk(p, test_length), law.risk(p, np.inf)
-    row = {"shift": "Λ random, Exp(1)", "exact": exact, "relative": exact / problem.d, "limit": limit / problem.d}
+    p = law.trained_map(problem.N)
+    exact, limit = law.risk(p, M), law.risk(p, np.inf)
+    row = {"shift": "Λ random, Exp(1)", "risk": exact, "relative": exact / problem.d, "limit": limit / problem.d}
     if prompts:
         sampler = exponential_sampler(problem.d, problem.noise_variance)
-        row |= _sampled(p * np.eye(problem.d), sampler, test_length, prompts, seed, "Λ random", exact)
+        row |= _sampled(p * np.eye(problem.d), sampler, M, prompts, seed, "Λ random", exact)
     return [*rows, row]
 
 
-def scale_curves(problem: Problem, test_length: int) -> Row:
+def scale_curves(problem: Problem, M: int) -> Row:
     """Risk, relative to answering 0, when every input is scaled by c; the model answers about c²⟨w, x_q⟩."""
     P, L, Psi, s2 = optimal_map(problem), problem.covariance, problem.prior, problem.noise_variance
     scales = np.linspace(0.2, 2.0, 181)
     curves = {
-        f"M = {test_length}": [shifted_risk(P, Shift("", c * c * L, c * c * L, Psi, s2), test_length) for c in scales],
+        f"M = {M}": [shifted_risk(P, Shift("", c * c * L, c * c * L, Psi, s2), M) for c in scales],
         "M → ∞": [shifted_risk(P, Shift("", c * c * L, c * c * L, Psi, s2), np.inf) for c in scales],
     }
     nothing = np.sum(L * Psi) * scales**2
-    return {"scale": scales, "curves": {label: np.array(values) / nothing for label, values in curves.items()}}
+    return {"c": scales, "curves": {label: np.array(values) / nothing for label, values in curves.items()}}
 
 
 def random_curves(d: int) -> Row:
@@ -151,4 +153,26 @@ def random_curves(d: int) -> Row:
 
 def _sampled(model: Blocks | Array, sampler: Any, M: int, prompts: int, seed: int, label: str, exact: float) -> Row:
     estimate = simulated_risk(model, sampler, M, prompts, seed, label)
-    return {"measured": estimate.mean, "error": estimate.error, "sigmas": round(estimate.sigmas(exact), 2)}
+    return {"sampled": estimate.mean, "standard_error": estimate.standard_error, "sigmas": round(estimate.sigmas(exact), 2)}
+
+
+# ---------------------------------------------------------------- landscape
+
+
+def minima_rows(problem: Problem, lengths: Sequence[int], tries: int, seed: int) -> list[Row]:
+    """For every training length: how many spurious minima there are, of which kind, and the lowest of them beside L*.
+
+    >>> for row in minima_rows(Problem([1.0, 1.0, 1.0], 1), [3, 10, 20], tries=5, seed=0):
+    ...     print(row["N"], row["rank-one"], row["mixed"])
+    3 1 0
+    10 0 0
+    20 0 1
+    """
+    rows = []
+    for N in lengths:
+        at = Problem(problem.covariance, N, problem.prior, problem.noise_variance)
+        spurious = [point for point in critical_points(at, tries, seed) if point.kind == SPURIOUS]
+        rank_one = sum(point.path == "p1·k" for point in spurious)
+        row: Row = {"N": N, "rank-one": rank_one, "mixed": len(spurious) - rank_one, "minimum": minimum_loss(at)}
+        rows.append(row | {"lowest spurious": spurious[0].loss if spurious else ""})
+    return rows

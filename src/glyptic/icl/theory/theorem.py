@@ -7,17 +7,19 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
+from glyptic.arguments import checked
+from glyptic.icl.names import Sigma
 from glyptic.icl.theory.loss import gradient
 from glyptic.icl.theory.lsa import Blocks
-from glyptic.icl.theory.optimum import excess, gamma
-from glyptic.icl.theory.problem import Problem, ProblemError, as_finite
+from glyptic.icl.theory.optimum import excess, gamma, optimal_map
+from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
 
 
 class AboveThreshold(UserWarning):
     """The start is larger than the theorem allows: the flow goes on, without its guarantee."""
 
 
-
+@checked
 def threshold(problem: Problem) -> float:
     """The largest σ of the theorem: σ²‖Γ‖_op √d < 2.
 
@@ -27,29 +29,41 @@ def threshold(problem: Problem) -> float:
     return float(np.sqrt(2 / (np.linalg.norm(gamma(problem), 2) * np.sqrt(problem.d))))
 
 
-def initial_blocks(problem: Problem, scale: float, theta: ArrayLike | None = None) -> Blocks:
-    """W^PV = σ diag(0, 1), W^KQ = σ diag(ΘΘᵀ, 0), with ΘΘᵀ scaled to Frobenius norm 1; Θ = I by default.
+@checked
+def initial_blocks(problem: Problem, sigma: Sigma | None = None, theta: ArrayLike | None = None) -> Blocks:
+    """W^PV = σ diag(0, 1), W^KQ = σ diag(ΘΘᵀ, 0), with ΘΘᵀ scaled to Frobenius norm 1.
 
-    >>> initial_blocks(Problem.isotropic(4, 10), scale=0.1).K.diagonal()
+    By default σ is half the theorem's threshold, and Θ = I.
+
+    >>> initial_blocks(Problem.isotropic(4, 10), sigma=0.1).K.diagonal()
     array([0.05, 0.05, 0.05, 0.05])
     """
-    if not np.isfinite(scale) or scale <= 0:
-        raise ProblemError(f"the scale σ of the start is {scale}: from 0 the flow never moves, so give a positive one.")
-    theta = np.eye(problem.d) if theta is None else as_finite("Θ", theta, (problem.d, problem.d))
-    outer = theta @ theta.T
-    if not np.any(outer):
-        raise ProblemError("Θ is zero, so ΘΛ = 0 and the theorem does not apply: give Θ a nonzero entry.")
-    if np.linalg.matrix_rank(problem.prior, hermitian=True) == problem.d and scale >= threshold(problem):
+    whole = np.linalg.matrix_rank(problem.prior, hermitian=True) == problem.d
+    if sigma is None:  # a singular Ψ has no Γ, and the theorem no threshold
+        sigma = threshold(problem) / 2 if whole else float(np.sqrt(np.linalg.norm(optimal_map(problem)))) / 2
+    outer = _outer(problem, theta)
+    if whole and sigma >= threshold(problem):
         warnings.warn(
-            f"σ = {scale:g} is not below the theorem's threshold {threshold(problem):.4g} (σ²‖Γ‖√d < 2): "
+            f"σ = {sigma:g} is not below the theorem's threshold {threshold(problem):.4g} (σ²‖Γ‖√d < 2): "
             "the flow goes on, but its convergence is no longer guaranteed.",
             AboveThreshold,
             stacklevel=2,
         )
     zero = np.zeros(problem.d)
-    return Blocks(zero, scale, scale * outer / np.linalg.norm(outer), zero)
+    return Blocks(zero, sigma, sigma * outer, zero)
 
 
+def _outer(problem: Problem, theta: ArrayLike | None) -> Array:
+    """ΘΘᵀ of Frobenius norm 1."""
+    Theta = np.eye(problem.d) if theta is None else as_finite("Θ", theta, (problem.d, problem.d))
+    if not np.any(Theta):
+        raise ProblemError("Θ is zero, so ΘΛ = 0 and the theorem does not apply: give Θ a nonzero entry.")
+    Theta = Theta / np.abs(Theta).max()
+    outer = Theta @ Theta.T
+    return np.asarray(outer / np.linalg.norm(outer))
+
+
+@checked
 def pl_ratio(problem: Problem, blocks: Blocks) -> float:
     """‖∇L‖² / (L − L*) at one point."""
     slope = gradient(problem, blocks).vector()
@@ -57,17 +71,17 @@ def pl_ratio(problem: Problem, blocks: Blocks) -> float:
     return float(slope @ slope / above) if above > 0 else float("nan")
 
 
-def pl_constant(problem: Problem, scale: float, theta: ArrayLike | None = None) -> float:
+@checked
+def pl_constant(problem: Problem, sigma: Sigma, theta: ArrayLike | None = None) -> float:
     """μ = σ²‖ΛΘ‖²_F (2 − √dσ²‖Γ‖) / (√d ‖Λ‖² tr(Γ⁻¹Λ⁻¹) tr(Λ⁻¹)), for Ψ = I; positive below the threshold.
 
-    >>> 0 < pl_constant(Problem.isotropic(4, 10), scale=0.1) < 1e-2
+    >>> 0 < pl_constant(Problem.isotropic(4, 10), sigma=0.1) < 1e-2
     True
     """
     if not np.allclose(problem.prior, np.eye(problem.d)):
         raise ProblemError("μ is stated for the prior Ψ = I only: change variables to w of covariance I first.")
-    Theta = np.eye(problem.d) if theta is None else as_finite("Θ", theta, (problem.d, problem.d))
-    Theta = Theta / np.sqrt(np.linalg.norm(Theta @ Theta.T))
+    outer = _outer(problem, theta)
     L, G, root = problem.covariance, gamma(problem), np.sqrt(problem.d)
-    above = scale**2 * np.linalg.norm(L @ Theta) ** 2 * (2 - root * scale**2 * np.linalg.norm(G, 2))
+    above = sigma**2 * np.trace(L @ outer @ L) * (2 - root * sigma**2 * np.linalg.norm(G, 2))
     below = root * np.linalg.norm(L, 2) ** 2 * np.trace(np.linalg.inv(L @ G)) * np.trace(np.linalg.inv(L))
     return float(above / below)

@@ -5,29 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.mapping import PUBLIC_ACTIVATIONS, Entry, Family, activation, fused, linear, require, same
+from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
+from glyptic.nn.families.mapping import ACTIVATION, PUBLIC_ACTIVATIONS, Entry, Family, fused, linear, same
+
+POOLER = Idle("the pooler, which we do not have")
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+    "hidden_act": read("feed_forward", ACTIVATION, "gelu"),  # of the head too
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
+    "type_vocab_size": read("token_types", SIZE, 2),
+    "tie_word_embeddings": read("tied", flag, True),
+    "position_embedding_type": Only("absolute"),
+    **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
+    **each("pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head", POOLER),
+    **each("pooler_type directionality", POOLER),
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    require(fields, "is_decoder", False)
-    require(fields, "position_embedding_type", "absolute")
-    return ModelConfig(
-        kind="encoder",
-        layers=fields["num_hidden_layers"],
-        width=fields["hidden_size"],
-        heads=fields["num_attention_heads"],
-        vocabulary=fields["vocab_size"],
-        context=fields["max_position_embeddings"],
-        feed_forward=activation(fields, "hidden_act", "gelu"),
-        feed_forward_width=fields["intermediate_size"],
-        norm_place="post",
-        norm_eps=fields.get("layer_norm_eps", 1e-12),
-        positions="learned",
-        embedding_norm=True,
-        token_types=fields.get("type_vocab_size", 2),
-        head="mlm" if any(name.startswith("cls.predictions") for name in names) else "none",
-        tied=fields.get("tie_word_embeddings", True),
-    )
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {
+        "kind": "encoder",
+        "norm_place": "post",
+        "positions": "learned",
+        "embedding_norm": True,
+        "head": "mlm" if any(name.startswith("cls.predictions") for name in names) else "none",
+    }
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -75,16 +82,15 @@ def entries(config: ModelConfig) -> list[Entry]:
 FAMILY = Family(
     "bert",
     {"kind": ["encoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["mlm", "none"]},
-    read_config,
+    FIELDS,
+    derive,
     write_config,
     entries,
     prefix="bert.",
-    ignored=(
-        "*pooler.dense.*",
-        "*position_ids",
-        "cls.predictions.bias",
-        "cls.predictions.decoder.bias",
-        "cls.seq_relationship.*",
-    ),
+    ignored=("*pooler.dense.*", "*position_ids", "cls.predictions.bias", "cls.seq_relationship.*"),
+    copies={
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
     renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
 )

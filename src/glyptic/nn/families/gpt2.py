@@ -5,26 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.mapping import PUBLIC_ACTIVATIONS, Entry, Family, activation, linear, require, same, transposed
+from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
+from glyptic.nn.families.mapping import ACTIVATION, PUBLIC_ACTIVATIONS, Entry, Family, linear, same, transposed
+
+SUMMARIES = ("type", "use_proj", "activation", "proj_to_labels", "first_dropout")
+
+FIELDS: dict[str, Field] = {
+    "n_layer": read("layers", SIZE),
+    "n_embd": read("width", SIZE),
+    "n_head": read("heads", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "n_positions": read("context", SIZE),
+    "n_inner": read("feed_forward_width", SIZE, None),
+    "activation_function": read("feed_forward", ACTIVATION, "gelu_new"),
+    "layer_norm_epsilon": read("norm_eps", EPSILON, 1e-5),
+    "tie_word_embeddings": read("tied", flag, True),
+    "scale_attn_weights": Only(True),
+    "scale_attn_by_inverse_layer_idx": Only(False),
+    "reorder_and_upcast_attn": Idle("the same numbers in another order; ours takes sums in float32 at least"),
+    "is_decoder": Idle("it is a decoder in any case"),
+    **each("resid_pdrop embd_pdrop attn_pdrop", TRAINING),
+    **{f"summary_{what}": Idle("a head that no tensor here is of") for what in SUMMARIES},
+}
+ALIASES = {
+    "hidden_size": "n_embd",
+    "max_position_embeddings": "n_positions",
+    "num_attention_heads": "n_head",
+    "num_hidden_layers": "n_layer",
+    "n_ctx": "n_positions",
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    require(fields, "scale_attn_weights", True)
-    require(fields, "scale_attn_by_inverse_layer_idx", False)
-    require(fields, "add_cross_attention", False)
-    return ModelConfig(
-        kind="decoder",
-        layers=fields["n_layer"],
-        width=fields["n_embd"],
-        heads=fields["n_head"],
-        vocabulary=fields["vocab_size"],
-        context=fields["n_positions"],
-        feed_forward=activation(fields, "activation_function", "gelu_new"),
-        feed_forward_width=fields.get("n_inner"),
-        norm_eps=fields.get("layer_norm_epsilon", 1e-5),
-        positions="learned",
-        tied=fields.get("tie_word_embeddings", True),
-    )
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    return {"kind": "decoder", "positions": "learned"}
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -63,9 +76,12 @@ def entries(config: ModelConfig) -> list[Entry]:
 FAMILY = Family(
     "gpt2",
     {"kind": ["decoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
-    read_config,
+    FIELDS,
+    derive,
     write_config,
     entries,
+    aliases=ALIASES,
     prefix="transformer.",
     ignored=("*.attn.bias", "*.attn.masked_bias"),
+    copies={"lm_head.weight": "transformer.wte.weight"},
 )

@@ -7,41 +7,44 @@ from typing import Any
 import torch
 
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, each, flag, group, read
 from glyptic.nn.families.mapping import (
+    ACTIVATION,
     PUBLIC_ACTIVATIONS,
     Entry,
     Family,
-    activation,
     adjacent_pairs,
     linear,
     permuted,
     same,
 )
-from glyptic.nn.families.rope import read_rope, write_rope
+from glyptic.nn.families.rope import BASE, SHARE, read_rope, write_rope
+
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+    "hidden_act": read("feed_forward", ACTIVATION, "gelu"),
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "attention_bias": read("attention_bias attention_output_bias", flag, True),
+    "layer_norm_eps": read("norm_eps", EPSILON, 1e-5),
+    "use_parallel_residual": read("parallel", flag, True),
+    "tie_word_embeddings": read("tied", flag, False),
+    "rope_parameters": read("", group, None),
+    "rope_scaling": read("", group, None),
+    "rotary_emb_base": read("", BASE, None),
+    "rotary_pct": read("", SHARE, 0.25),
+    "is_decoder": Idle("it is a decoder in any case"),
+    **each("attention_dropout hidden_dropout attention_probs_dropout_prob hidden_dropout_prob", TRAINING),
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    base, scaling, fraction = read_rope({"rotary_pct": 0.25, **fields})
-    return ModelConfig(
-        kind="decoder",
-        layers=fields["num_hidden_layers"],
-        width=fields["hidden_size"],
-        heads=fields["num_attention_heads"],
-        vocabulary=fields["vocab_size"],
-        context=fields["max_position_embeddings"],
-        feed_forward=activation(fields, "hidden_act", "gelu"),
-        feed_forward_width=fields["intermediate_size"],
-        attention_bias=fields.get("attention_bias", True),
-        attention_output_bias=fields.get("attention_bias", True),
-        norm_eps=fields.get("layer_norm_eps", 1e-5),
-        parallel=fields.get("use_parallel_residual", True),
-        positions="rotary",
-        position_precision="float32",
-        rotary_base=base,
-        rotary_scaling=scaling,
-        rotary_fraction=fraction,
-        tied=fields.get("tie_word_embeddings", False),
-    )
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    head = values["hidden_size"] // values["num_attention_heads"]
+    rope = read_rope(values, head, values["rotary_emb_base"], fraction=values["rotary_pct"])
+    return {"kind": "decoder", "positions": "rotary", "position_precision": "float32", **rope}
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -93,8 +96,10 @@ def _row_order(config: ModelConfig) -> torch.Tensor:
 FAMILY = Family(
     "gpt_neox",
     {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
-    read_config,
+    FIELDS,
+    derive,
     write_config,
     entries,
     ignored=("*.attention.bias", "*.attention.masked_bias", "*rotary_emb.inv_freq"),
+    copies={"embed_out.weight": "gpt_neox.embed_in.weight"},
 )

@@ -7,46 +7,39 @@ from typing import Any
 import torch
 
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.mapping import (
-    Entry,
-    Family,
-    adjacent_pairs,
-    fused,
-    head_rows,
-    linear,
-    permuted,
-    require,
-    same,
-)
-from glyptic.nn.families.rope import read_rope, write_rope
+from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, flag, group, read
+from glyptic.nn.families.mapping import Entry, Family, adjacent_pairs, fused, head_rows, linear, permuted, same
+from glyptic.nn.families.rope import BASE, read_rope, write_rope
+
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "num_key_value_heads": read("key_value_heads", SIZE, None),
+    "head_dim": read("head_width", SIZE, None),
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "mlp_bias": read("feed_forward_bias", flag, False),
+    "attention_bias": read("attention_bias attention_output_bias", flag, False),
+    "rms_norm_eps": read("norm_eps", EPSILON, 1e-6),
+    "tie_word_embeddings": read("tied", flag, False),
+    "rope_parameters": read("", group, None),
+    "rope_scaling": read("", group, None),
+    "rope_theta": read("", BASE, None),
+    "partial_rotary_factor": Only(1.0),
+    "hidden_act": Only("silu"),
+    "pretraining_tp": Idle("how the products were divided among machines"),
+    "is_decoder": Idle("it is a decoder in any case"),
+    "attention_dropout": TRAINING,
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    require(fields, "hidden_act", "silu")
-    base, scaling, fraction = read_rope(fields)
-    return ModelConfig(
-        kind="decoder",
-        layers=fields["num_hidden_layers"],
-        width=fields["hidden_size"],
-        heads=fields["num_attention_heads"],
-        key_value_heads=fields.get("num_key_value_heads"),
-        head_width=fields.get("head_dim"),
-        vocabulary=fields["vocab_size"],
-        context=fields["max_position_embeddings"],
-        feed_forward="swiglu",
-        feed_forward_width=fields["intermediate_size"],
-        feed_forward_bias=fields.get("mlp_bias", False),
-        attention_bias=fields.get("attention_bias", False),
-        attention_output_bias=fields.get("attention_bias", False),
-        norm="rms",
-        norm_eps=fields.get("rms_norm_eps", 1e-6),
-        positions="rotary",
-        position_precision="float32",
-        rotary_base=base,
-        rotary_scaling=scaling,
-        rotary_fraction=fraction,
-        tied=fields.get("tie_word_embeddings", False),
-    )
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    head = values["head_dim"] or values["hidden_size"] // values["num_attention_heads"]
+    rope = read_rope(values, head, values["rope_theta"], fraction=None)
+    common = {"kind": "decoder", "feed_forward": "swiglu", "norm": "rms", "positions": "rotary"}
+    return {**common, "position_precision": "float32", **rope}
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -94,9 +87,11 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "llama",
-    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ["swiglu"]},
-    read_config,
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ["swiglu"], "rotary_fraction": [1.0]},
+    FIELDS,
+    derive,
     write_config,
     entries,
     ignored=("*rotary_emb.inv_freq",),
+    copies={"lm_head.weight": "model.embed_tokens.weight"},
 )

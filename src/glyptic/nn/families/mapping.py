@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from glyptic.errors import FileError
+from glyptic.errors import FileError, ModelError
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.families.fields import Field, Read, Words, judged
 
 
 @dataclass(frozen=True)
@@ -28,17 +30,46 @@ class Family:
     """A public family: `model_type` in config.json, its config and its tensors in both directions."""
 
     model_type: str
-    choices: Mapping[str, Sequence[str]]
+    choices: Mapping[str, Sequence[Any]]
     """Values of our fields that a checkpoint of the family can hold at all; its other limits come out on reading back."""
-    read_config: Callable[[dict[str, Any], set[str]], ModelConfig]
+    fields: Mapping[str, Field]
+    """Every field of its config.json, judged (`fields.py`)."""
+    derive: Callable[[dict[str, Any], set[str]], dict[str, Any]]
+    """Our other fields: from the values of theirs, and the names of the tensors in the file."""
     write_config: Callable[[ModelConfig], dict[str, Any]]
     entries: Callable[[ModelConfig], list[Entry]]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names of fields."""
     prefix: str = ""
     """Prefix of the base model's names, which files of the base model alone leave out."""
-    ignored: tuple[str, ...] = field(default=())
+    ignored: tuple[str, ...] = ()
     """Patterns of names that hold nothing learned, or that we have no use for (a pooler)."""
-    renamed: tuple[tuple[str, str], ...] = field(default=())
+    copies: Mapping[str, str] = field(default_factory=dict)
+    """Tensors that may be there a second time, and the ones that they must equal where the output is tied."""
+    renamed: tuple[tuple[str, str], ...] = ()
     """Endings of names in old files, and what they are called today."""
+    check: Callable[[ModelConfig, Mapping[str, Tensor]], None] | None = None
+    """What else must hold of the tensors."""
+
+    def read_config(self, fields: Mapping[str, Any], names: set[str]) -> ModelConfig:
+        """Our config of theirs; whatever is wrong is said of their fields."""
+        values = judged(self.fields, self.aliases, fields, self.model_type)
+        ours = {our: values[name] for name, their in self.fields.items() if isinstance(their, Read) for our in their.ours}
+        try:
+            return ModelConfig(**{**ours, **self.derive(values, names)})
+        except ModelError as error:
+            raise FileError(self._in_their_words(str(error))) from None
+
+    def _in_their_words(self, sentence: str) -> str:
+        """A sentence about our fields, said of theirs; advice that they have no words for is left out."""
+        reason, *advice = sentence.rstrip(".").split("; ")
+        kept = [part for part in advice if not any(re.search(rf"\b{name}\b", part) for name in ModelConfig.__dataclass_fields__)]
+        said = "; ".join([reason, *kept]) + "."
+        return re.sub(r"\b(\w+)=", lambda found: f"{self.name_of(found[1])}=", said)
+
+    def name_of(self, our: str) -> str:
+        """Their name of a field of ours; ours, where they have none."""
+        return next((name for name, each in self.fields.items() if isinstance(each, Read) and our in each.ours), our)
 
     def modern(self, name: str) -> str:
         """Today's name of a tensor."""
@@ -54,7 +85,11 @@ def same(ours: str, theirs: str) -> Entry:
 
 def shaped(ours: str, theirs: str, our_shape: tuple[int, ...], their_shape: tuple[int, ...]) -> Entry:
     """The same numbers in another shape."""
-    return Entry(ours, (theirs,), lambda t: t[0].reshape(our_shape), lambda t: [t.reshape(their_shape)])
+
+    def to_ours(tensors: Sequence[Tensor]) -> Tensor:
+        return _of_sizes(tensors[0], their_shape).reshape(our_shape)
+
+    return Entry(ours, (theirs,), to_ours, lambda tensor: [tensor.reshape(their_shape)])
 
 
 def transposed(ours: str, theirs: str) -> Entry:
@@ -64,7 +99,18 @@ def transposed(ours: str, theirs: str) -> Entry:
 
 def stacked(ours: str, theirs: Sequence[str], sizes: Sequence[int]) -> Entry:
     """Several matrices above one another in ours: W_q, W_k, W_v, or the gate above W₁."""
-    return Entry(ours, tuple(theirs), lambda tensors: torch.cat(list(tensors)), lambda t: t.split(list(sizes)))
+
+    def to_ours(tensors: Sequence[Tensor]) -> Tensor:
+        return torch.cat([_of_sizes(tensor, (size,)) for tensor, size in zip(tensors, sizes, strict=True)])
+
+    return Entry(ours, tuple(theirs), to_ours, lambda tensor: tensor.split(list(sizes)))
+
+
+def _of_sizes(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """The tensor, if its first sides have these sizes: other rows may have the same sum."""
+    if tuple(tensor.shape[: len(sizes)]) != sizes:
+        raise RuntimeError(f"{tuple(tensor.shape)} does not begin with {sizes}")
+    return tensor
 
 
 def permuted(entry: Entry, order: Tensor) -> Entry:
@@ -73,7 +119,7 @@ def permuted(entry: Entry, order: Tensor) -> Entry:
     return Entry(
         entry.ours,
         entry.theirs,
-        lambda tensors: entry.to_ours(tensors)[order],
+        lambda tensors: _of_sizes(entry.to_ours(tensors), (len(order),))[order],
         lambda tensor: entry.to_theirs(tensor[inverse]),
     )
 
@@ -125,26 +171,5 @@ ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
+ACTIVATION = Words(ACTIVATIONS)
 PUBLIC_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
-
-
-def activation(fields: dict[str, Any], key: str, default: str) -> str:
-    name = fields.get(key, default)
-    if name not in ACTIVATIONS:
-        raise FileError(f"config.json: {key}={name!r} is not an activation we have ({', '.join(ACTIVATIONS)}).")
-    return ACTIVATIONS[name]
-
-
-def whole(fields: dict[str, Any], key: str) -> int:
-    """A size that is calculated with before the config checks it."""
-    value = fields[key]
-    if not isinstance(value, int) or value < 1:
-        raise FileError(f"config.json: {key}={value!r} must be a whole number of at least 1.")
-    return value
-
-
-def require(fields: dict[str, Any], key: str, expected: object, default: object = None) -> None:
-    """Refuse a variant of a family that we would compute wrongly."""
-    value = fields.get(key, expected if default is None else default)
-    if value != expected:
-        raise FileError(f"config.json: {key}={value!r} is not supported; only {expected!r} is.")

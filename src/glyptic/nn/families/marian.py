@@ -2,47 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.families.fields import SIZE, TRAINING, Field, Idle, Only, each, flag, read
 from glyptic.nn.families.mapping import (
+    ACTIVATION,
     PUBLIC_ACTIVATIONS,
     Entry,
     Family,
-    activation,
     fused,
     linear,
     repeated,
-    require,
     same,
     shaped,
 )
+from glyptic.nn.positions.sinusoidal import sinusoids
+
+FIELDS: dict[str, Field] = {
+    "decoder_layers": read("layers", SIZE),
+    "encoder_layers": read("encoder_layers", SIZE),
+    "d_model": read("width", SIZE),
+    "decoder_attention_heads": read("heads", SIZE),
+    "encoder_attention_heads": read("", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "decoder_vocab_size": read("", SIZE, None),
+    "max_position_embeddings": read("context", SIZE),
+    "activation_function": read("feed_forward", ACTIVATION, "gelu"),
+    "decoder_ffn_dim": read("feed_forward_width", SIZE),
+    "encoder_ffn_dim": read("", SIZE),
+    "scale_embedding": read("embedding_scale", flag, False),
+    "tie_word_embeddings": read("tied", flag, True),
+    "share_encoder_decoder_embeddings": Only(True),
+    "is_encoder_decoder": Only(True),
+    "is_decoder": Idle("each of the two stacks is told what it is"),
+    "static_position_embeddings": Only(True),
+    **each("normalize_before normalize_embedding add_final_layer_norm add_bias_logits", Only(False)),
+    "extra_pos_embeddings": Idle("of positions that are learned, which these are not"),
+    **each("dropout attention_dropout activation_dropout classif_dropout encoder_layerdrop decoder_layerdrop", TRAINING),
+}
+ALIASES = {
+    "num_attention_heads": "encoder_attention_heads",
+    "hidden_size": "d_model",
+    "num_hidden_layers": "encoder_layers",
+}
+SAME = {
+    "encoder_attention_heads": "decoder_attention_heads",
+    "encoder_ffn_dim": "decoder_ffn_dim",
+    "decoder_vocab_size": "vocab_size",
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    require(fields, "share_encoder_decoder_embeddings", True)
-    for key in ("attention_heads", "ffn_dim"):
-        if fields[f"encoder_{key}"] != fields[f"decoder_{key}"]:
-            raise FileError(f"config.json: encoder_{key} and decoder_{key} differ; only equal ones are supported.")
-    return ModelConfig(
-        kind="encoder_decoder",
-        layers=fields["decoder_layers"],
-        encoder_layers=fields["encoder_layers"],
-        width=fields["d_model"],
-        heads=fields["decoder_attention_heads"],
-        vocabulary=fields["vocab_size"],
-        context=fields["max_position_embeddings"],
-        feed_forward=activation(fields, "activation_function", "gelu"),
-        feed_forward_width=fields["decoder_ffn_dim"],
-        norm_place="post",
-        positions="sinusoidal",
-        sinusoidal_layout="halves",
-        position_precision="float32",
-        embedding_scale=fields.get("scale_embedding", False),
-        tied=fields.get("tie_word_embeddings", True),
-        output_bias=True,
-    )
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    for name, other in SAME.items():
+        if values[name] not in (None, values[other]):
+            raise FileError(f"{name}={values[name]} and {other}={values[other]} differ; only equal ones are supported.")
+    return {
+        "kind": "encoder_decoder",
+        "norm_place": "post",
+        "positions": "sinusoidal",
+        "sinusoidal_layout": "halves",
+        "position_precision": "float32",
+        "output_bias": True,
+        "output_bias_frozen": True,
+    }
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -100,11 +128,29 @@ def _layer(config: ModelConfig, side: str, layer: int) -> list[Entry]:
     return found + linear(f"{ours}.ln2", f"{theirs}.final_layer_norm")
 
 
+def check(config: ModelConfig, tensors: Mapping[str, Tensor]) -> None:
+    """Sines and cosines are computed here; old files hold them too, and they must be the same."""
+    for side in ("encoder", "decoder"):
+        table = tensors.get(f"model.{side}.embed_positions.weight")
+        if table is not None and not table.is_meta:
+            computed = sinusoids(torch.arange(config.context), config.width, "halves")
+            if table.shape != computed.shape or not torch.allclose(table.double(), computed, atol=1e-2):
+                raise FileError(f"model.{side}.embed_positions.weight does not hold the sines and cosines that it is made of.")
+
+
 FAMILY = Family(
     "marian",
     {"kind": ["encoder_decoder"], "positions": ["sinusoidal"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
-    read_config,
+    FIELDS,
+    derive,
     write_config,
     entries,
-    ignored=("model.*coder.embed_tokens.weight", "model.*coder.embed_positions.weight"),
+    check=check,
+    aliases=ALIASES,
+    ignored=("model.*coder.embed_positions.weight",),
+    copies={
+        "lm_head.weight": "model.shared.weight",
+        "model.encoder.embed_tokens.weight": "model.shared.weight",
+        "model.decoder.embed_tokens.weight": "model.shared.weight",
+    },
 )

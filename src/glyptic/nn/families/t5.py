@@ -6,40 +6,62 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.mapping import Entry, Family, fused, linear, same, stacked, whole
+from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, Words, flag, read
+from glyptic.nn.families.mapping import Entry, Family, fused, linear, same, stacked
+from glyptic.nn.feed_forward import GATED
 
 FEED_FORWARDS = {"relu": "relu", "gated-gelu": "geglu", "gated-silu": "swiglu"}
+DENSE = {"relu": "relu", "gelu_new": "gelu_tanh", "silu": "silu"}
+DENSE_OF = {"relu": "relu", "geglu": "gelu_tanh", "swiglu": "silu"}  # the functions inside
+
+FIELDS: dict[str, Field] = {
+    "num_layers": read("encoder_layers", SIZE),
+    "num_decoder_layers": read("layers", SIZE, None),
+    "d_model": read("width", SIZE),
+    "num_heads": read("heads", SIZE),
+    "d_kv": read("head_width", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "n_positions": read("context", SIZE, 512),
+    "feed_forward_proj": read("feed_forward", Words(FEED_FORWARDS), "relu"),
+    "d_ff": read("feed_forward_width", SIZE),
+    "layer_norm_epsilon": read("norm_eps", EPSILON, 1e-6),
+    "relative_attention_num_buckets": read("relative_buckets", SIZE, 32),
+    "relative_attention_max_distance": read("relative_distance", SIZE, 128),
+    "tie_word_embeddings": read("", flag, True),
+    "scale_decoder_outputs": read("", flag, None),
+    "dense_act_fn": read("", Words(DENSE), None),
+    "is_gated_act": read("", flag, None),
+    "is_encoder_decoder": Only(True),
+    "is_decoder": Idle("each of the two stacks is told what it is"),
+    "dropout_rate": TRAINING,
+}
+ALIASES = {
+    "hidden_size": "d_model",
+    "num_attention_heads": "num_heads",
+    "num_hidden_layers": "num_layers",
+    "head_dim": "d_kv",
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    feed_forward = fields.get("feed_forward_proj", "relu")
-    if feed_forward not in FEED_FORWARDS:
-        raise FileError(f"config.json: feed_forward_proj={feed_forward!r} is not one of {', '.join(FEED_FORWARDS)}.")
-    width = whole(fields, "d_model")
-    scaled = fields.get("scale_decoder_outputs", fields.get("tie_word_embeddings", True))
-    return ModelConfig(
-        kind="encoder_decoder",
-        layers=fields.get("num_decoder_layers") or fields["num_layers"],
-        encoder_layers=fields["num_layers"],
-        width=width,
-        heads=fields["num_heads"],
-        head_width=fields["d_kv"],
-        vocabulary=fields["vocab_size"],
-        context=fields.get("n_positions", 512),
-        feed_forward=FEED_FORWARDS[feed_forward],
-        feed_forward_width=fields["d_ff"],
-        feed_forward_bias=False,
-        attention_bias=False,
-        attention_output_bias=False,
-        attention_scale=1.0,
-        norm="rms",
-        norm_eps=fields.get("layer_norm_epsilon", 1e-6),
-        positions="t5",
-        relative_buckets=fields.get("relative_attention_num_buckets", 32),
-        relative_distance=fields.get("relative_attention_max_distance", 128),
-        tied="lm_head.weight" not in names,
-        output_scale=width**-0.5 if scaled else 1.0,
-    )
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """Whether the output is tied is said by its tensor: in the config it came to mean that its input is scaled."""
+    feed_forward, scaled = values["feed_forward_proj"], values["scale_decoder_outputs"]
+    for name, follows in (("dense_act_fn", DENSE_OF[feed_forward]), ("is_gated_act", feed_forward in GATED)):
+        if values[name] not in (None, follows):
+            raise FileError(f"{name} is not what feed_forward_proj says, and only that is supported.")
+    scaled = values["tie_word_embeddings"] if scaled is None else scaled
+    return {
+        "kind": "encoder_decoder",
+        "layers": values["num_decoder_layers"] or values["num_layers"],
+        "feed_forward_bias": False,
+        "attention_bias": False,
+        "attention_output_bias": False,
+        "attention_scale": 1.0,
+        "norm": "rms",
+        "positions": "t5",
+        "tied": "lm_head.weight" not in names,
+        "output_scale": values["d_model"] ** -0.5 if scaled else 1.0,
+    }
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -107,8 +129,11 @@ def _layer(config: ModelConfig, side: str, layer: int) -> list[Entry]:
 FAMILY = Family(
     "t5",
     {"kind": ["encoder_decoder"], "positions": ["t5"], "feed_forward": list(FEED_FORWARDS.values())},
-    read_config,
+    FIELDS,
+    derive,
     write_config,
     entries,
-    ignored=("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "*EncDecAttention.relative_attention_bias*"),
+    aliases=ALIASES,
+    ignored=("*EncDecAttention.relative_attention_bias*",),
+    copies={"encoder.embed_tokens.weight": "shared.weight", "decoder.embed_tokens.weight": "shared.weight"},
 )

@@ -4,41 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
+from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.mapping import (
-    PUBLIC_ACTIVATIONS,
-    Entry,
-    Family,
-    activation,
-    fused,
-    linear,
-    require,
-    same,
-    shaped,
-    whole,
-)
+from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, group, read
+from glyptic.nn.families.mapping import ACTIVATION, PUBLIC_ACTIVATIONS, Entry, Family, fused, linear, same, shaped
+
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "image_size": read("image_size", SIZE),
+    "patch_size": read("patch_size", SIZE),
+    "num_channels": read("channels", SIZE, 3),
+    "hidden_act": read("feed_forward", ACTIVATION, "gelu"),
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
+    "id2label": read("", group, None),
+    "num_labels": read("", SIZE, None),
+    "qkv_bias": Only(True),
+    "encoder_stride": Idle("a head that paints images, which no tensor here is of"),
+    **each("pooler_output_size pooler_act", Idle("the pooler, which we do not have")),
+    **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
+}
 
 
-def read_config(fields: dict[str, Any], names: set[str]) -> ModelConfig:
-    require(fields, "qkv_bias", True)
-    image, patch = whole(fields, "image_size"), whole(fields, "patch_size")
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     classified = "classifier.weight" in names
-    return ModelConfig(
-        kind="vit",
-        layers=fields["num_hidden_layers"],
-        width=fields["hidden_size"],
-        heads=fields["num_attention_heads"],
-        context=(image // patch) ** 2 + 1,
-        image_size=image,
-        patch_size=patch,
-        channels=fields.get("num_channels", 3),
-        feed_forward=activation(fields, "hidden_act", "gelu"),
-        feed_forward_width=fields["intermediate_size"],
-        norm_eps=fields.get("layer_norm_eps", 1e-12),
-        positions="learned",
-        head="class" if classified else "none",
-        classes=len(fields.get("id2label") or "ab") if classified else 0,  # two, unless the labels are written
-    )
+    return {
+        "kind": "vit",
+        "context": (values["image_size"] // values["patch_size"]) ** 2 + 1,
+        "positions": "learned",
+        "head": "class" if classified else "none",
+        "classes": _classes(values) if classified else 0,
+    }
+
+
+def _classes(values: dict[str, Any]) -> int:
+    """As many as there are labels; two, unless they are written."""
+    labels, number = len(values["id2label"] or "ab"), values["num_labels"]
+    if values["id2label"] and number not in (None, labels):
+        raise FileError(f"num_labels={number} is not the number of labels in id2label, {labels}.")
+    return number or labels
 
 
 def write_config(config: ModelConfig) -> dict[str, Any]:
@@ -92,7 +98,8 @@ def entries(config: ModelConfig) -> list[Entry]:
 FAMILY = Family(
     "vit",
     {"kind": ["vit"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["class", "none"]},
-    read_config,
+    FIELDS,
+    derive,
     write_config,
     entries,
     prefix="vit.",

@@ -13,10 +13,21 @@ none             nothing                  –         the model is blind to orde
 
 from glyptic.nn.positions.alibi import Alibi
 from glyptic.nn.positions.learned import Learned
-from glyptic.nn.positions.rotary import Rotary, rotate
+from glyptic.nn.positions.rotary import Rotary, halves, rotate
 from glyptic.nn.positions.shaw import Shaw
 from glyptic.nn.positions.sinusoidal import Sinusoidal, sinusoids
 from glyptic.nn.positions.t5 import T5Bias
 from glyptic.nn.positions.transformer_xl import TransformerXL
 
-__all__ = ["Alibi", "Learned", "Rotary", "Shaw", "Sinusoidal", "T5Bias", "TransformerXL", "rotate", "sinusoids"]
+__all__ = [
+    "Alibi",
+    "Learned",
+    "Rotary",
+    "Shaw",
+    "Sinusoidal",
+    "T5Bias",
+    "TransformerXL",
+    "halves",
+    "rotate",
+    "sinusoids",
+]

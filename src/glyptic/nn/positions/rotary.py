@@ -2,7 +2,8 @@
 
 ⟨R_i q, R_j k⟩ depends on i − j alone, since rotations by iθ and jθ differ by (i − j)θ. A pair of coordinates
 (2m, 2m+1) is one complex number, and the rotation one complex product: several times faster on CPUs than the usual
-split, negate and concatenate. (Public checkpoints pair m with m + K/2; `families/` permutes rows of W_q and W_k.)
+split, negate and concatenate. Public checkpoints pair m with m + R/2: `families/` permutes rows of W_q and W_k, and hooks
+show q and k in the public order (`halves`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from glyptic.nn.config import ModelConfig, RotaryScaling
+
+LONGEST_TABLE = 2**18  # rows; beyond, what is needed is computed at each pass
 
 
 def inverse_frequencies(width: int, base: float, scaling: RotaryScaling | None, dtype: torch.dtype) -> Tensor:
@@ -93,7 +96,7 @@ class Rotary(nn.Module):
     def forward(self, positions: Tensor, end: int | None, dtype: torch.dtype) -> Tensor:
         """positions [T] or [B, T], all below `end` (None: within the table) → [..., T, 1, R/2] complex."""
         kind = torch.complex128 if dtype == torch.float64 else torch.complex64
-        if end is not None and end > self.context:
+        if self.context > LONGEST_TABLE or (end is not None and end > self.context):
             return self.compute(positions).to(kind).unsqueeze(-2)
         if self.table is None or self.table.device != positions.device or self.table.dtype != kind:
             self.table = self.compute(torch.arange(self.context, device=positions.device)).to(kind).unsqueeze(-2)
@@ -108,3 +111,12 @@ def rotate(x: Tensor, rotation: Tensor) -> Tensor:
     pairs = torch.view_as_complex(precise.unflatten(-1, (-1, 2)))
     turned = torch.view_as_real(pairs * rotation).flatten(-2).to(x.dtype)
     return turned if width == x.shape[-1] else torch.cat([turned, x[..., width:]], dim=-1)
+
+
+def halves(head_size: int, rotated: int) -> list[int]:
+    """The public order of a head, by our places: first the first of each pair, then the second, then what is not rotated.
+
+    >>> halves(6, 4)
+    [0, 2, 1, 3, 4, 5]
+    """
+    return [*range(0, rotated, 2), *range(1, rotated, 2), *range(rotated, head_size)]

@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 from glyptic.nn.config import ModelConfig
 
+LONGEST_TABLE = 2**18  # rows; beyond, what is needed is computed at each pass
+
 
 def sinusoids(positions: Tensor, width: int, layout: str = "interleaved") -> Tensor:
     """[...] positions → [..., D] in float64; negative positions are fine (Transformer-XL's distances).
@@ -37,7 +39,7 @@ class Sinusoidal(nn.Module):
 
     def forward(self, positions: Tensor, end: int | None, dtype: torch.dtype) -> Tensor:
         """positions [T] or [B, T], all below `end` (None: within the table) → [..., D]."""
-        if end is not None and end > self.context:
+        if self.context > LONGEST_TABLE or (end is not None and end > self.context):
             return self.compute(positions).to(dtype)
         if self.table is None or self.table.device != positions.device or self.table.dtype != dtype:
             self.table = self.compute(torch.arange(self.context, device=positions.device)).to(dtype)

@@ -145,6 +145,8 @@ def refusal(claim: Claim) -> str | None:
     if subject.free_weights:
         return "free weights are not bounded"
     for transformer in subject.transformers.values():
+        if transformer.options.products == "unrounded":
+            return "options.products is 'unrounded', and columns are doubled here: a sum would begin with another pair"
         layers = transformer.layers[subject.first : subject.last]
         last = len(transformer.layers) if subject.last is None else subject.last
         if any(layer.heads for layer in layers):

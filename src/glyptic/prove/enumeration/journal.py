@@ -18,7 +18,7 @@ from typing import Any
 
 from glyptic import __version__
 from glyptic.errors import FileError
-from glyptic.exact.files import write_whole
+from glyptic.files import write_whole
 from glyptic.prove.claims import Claim, Inputs
 from glyptic.prove.enumeration.settings import free_names
 from glyptic.prove.enumeration.units import Job, Tally, Unit, codes_size, input_size, pieces, size_of
@@ -87,10 +87,7 @@ class Journal:
             return
         done = {name: list(astuple(tally)) for name, tally in self.done.items()}
         content = sealed({**self._seal, "cut": self.cut, "done": done})
-        try:
-            write_whole(self.path, (json.dumps(content) + "\n").encode())
-        except OSError as error:
-            raise FileError(f"cannot write the journal {self.path}: {error.strerror or error}.") from None
+        write_whole(self.path, (json.dumps(content) + "\n").encode(), "the journal")
         self._written = time.monotonic()
 
     def remove(self) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from glyptic import __version__
+from glyptic.arguments import Folder, Number, Seconds, checked
 from glyptic.errors import FileError, GlypticError, InputError
+from glyptic.files import write_folder
 from glyptic.numbers import Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict, verdict_to_json
 from glyptic.prove.checking import in_format
@@ -50,13 +51,14 @@ class Exported:
         return "\n".join([*lines, f"  check it without Glyptic: python {self.folder}/check.py {self.folder}"])
 
 
+@checked
 def export(
-    folder: str | os.PathLike[str],
+    folder: Annotated[str | os.PathLike[str], Folder()],
     claim: Claim,
     verdict: Verdict,
     *,
-    seconds: float = 60.0,
-    megabytes: float = 20.0,
+    seconds: Seconds = 60.0,
+    megabytes: Annotated[float, Number(above=0)] = 20.0,
 ) -> Exported:
     """Write a folder by which anyone can check a verdict without Glyptic; it must be new, or empty.
 
@@ -100,6 +102,8 @@ def _refuse(claim: Claim, verdict: Verdict) -> None:
         raise InputError("the claim was left open, so there is no verdict to export.")
     if verdict.claim != str(claim):
         raise InputError(f"the verdict is about another claim, {verdict.claim!r}: export each with its own.")
+    if any(each.options.products == "unrounded" for each in getattr(claim.subject, "transformers", {}).values()):
+        raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
     try:
         predicates = {node.name: node.predicate for node in predicates_of(claim)}
         claim_from_json(json.loads(json.dumps(claim_to_json(claim))), predicates)
@@ -208,16 +212,4 @@ def _manifest(files: Mapping[str, str], answers: tuple[str, ...], left_out: Mapp
 
 
 def _write(target: Path, files: Mapping[str, str]) -> None:
-    """A whole new folder under a temporary name, then renamed: never half a folder."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.mkdir()
-        for name, text in files.items():
-            (temporary / name).parent.mkdir(exist_ok=True)
-            (temporary / name).write_text(text, encoding="utf-8")
-        os.replace(temporary, target)  # onto an empty folder, or nothing
-    except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}.") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    write_folder(target, {name: text.encode() for name, text in files.items()})

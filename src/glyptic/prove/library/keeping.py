@@ -13,9 +13,10 @@ from typing import Any
 
 from glyptic.carve import FactError
 from glyptic.errors import FileError
-from glyptic.exact.files import write_whole
+from glyptic.files import write_whole
 from glyptic.prove.answers import Unknown, verdict_from_json, verdict_to_json
 from glyptic.prove.library.proving import Job, Row, read_scope, theorem
+from glyptic.prove.reading import read_json
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.questions import pose
 
@@ -60,10 +61,7 @@ class Kept:
         about = {"refusal": row.refusal, "seconds": round(row.seconds, 2)}
         self.rows[_key(job)] = {"question": question_digest(job), "verdict": verdict, **about}
         content = {"kind": KIND, "version": VERSION, "rows": self.rows}
-        try:
-            write_whole(self.path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
-        except OSError as error:
-            raise FileError(f"cannot write the rows {self.path}: {error.strerror or error}.") from None
+        write_whole(self.path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode(), "the rows")
 
 
 def _key(job: Job) -> str:
@@ -72,10 +70,10 @@ def _key(job: Job) -> str:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_bytes())
+        content = read_json(path, "a file of rows")
         if (content["kind"], content["version"]) != (KIND, VERSION):
             raise ValueError("it is of another kind or version")
         parts = ("question", "verdict", "refusal", "seconds")
         return {key: {name: row[name] for name in parts} for key, row in content["rows"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(f"{path} does not hold rows of the library ({error}); delete it, or name another.") from None

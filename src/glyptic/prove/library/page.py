@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from glyptic.exact.files import write_whole
+from glyptic.files import write_whole
 from glyptic.parallel import cores, scatter
 from glyptic.prove.library.breaking import Breaking, break_all
 from glyptic.prove.library.catalogue import THEOREMS
@@ -36,7 +36,8 @@ _WITHOUT = """## Without simplification
 
 The same theorems put to a solver as they are, each operation a circuit: nothing that Glyptic knows of rounding is used
 (`glyptic prove --library --terms plain`). ✓ a solver finds that no value fails, whatever the simplifier said above ·
-? at its limit of {seconds:g} s. In wider floats sums of several free values are often too hard in this form.
+? at its limit of {seconds:g} s. What is too hard as one question is taken apart into lemmas that the solver proves first; none
+is assumed.
 """
 
 _TRUST = """

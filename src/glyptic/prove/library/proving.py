@@ -12,13 +12,13 @@ from tqdm.auto import tqdm
 
 from glyptic.carve import FactError
 from glyptic.errors import InputError
-from glyptic.exact.report import table as text_table
 from glyptic.numbers import Format, Products, parse_format
 from glyptic.parallel import cores, stream
 from glyptic.prove import smt
 from glyptic.prove.answers import Proved, Refuted, Verdict
 from glyptic.prove.library.catalogue import THEOREMS, Theorem
 from glyptic.prove.smt.questions import Rules
+from glyptic.text import table as text_table
 
 FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
 FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
@@ -45,7 +45,7 @@ class Row:
             case None:
                 return "–"
             case Proved(solvers=solvers):
-                agreed = sum(said.endswith("unsat") for said in solvers)
+                agreed = sum(": unsat" in said for said in solvers)
                 return "✓s" if not agreed else "✓1" if agreed == 1 else "✓"
         return "✗" if isinstance(self.verdict, Refuted) else "?"
 

@@ -6,8 +6,9 @@ proved, not linted.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated
 
-from glyptic.errors import InputError
+from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.prove.linting.findings import SEVERITIES, Finding, Report, Severity, Suppression
 from glyptic.prove.linting.runs import masked_keys, saturation
@@ -28,7 +29,8 @@ RULES: dict[str, Callable[[Seen], Iterator[Finding]]] = {
 }
 
 
-def lint(transformer: Transformer, runs: int = 512, *, ignore: str | Iterable[str] = ()) -> Report:
+@checked
+def lint(transformer: Transformer, runs: Annotated[int, Count(1, 10**6)] = 512, *, ignore: str | Iterable[str] = ()) -> Report:
     """What the rules find, the worst first, on so many runs; `ignore` names rules, or places of rules, to be silent.
 
     >>> from glyptic.exact.random import random_transformer
@@ -39,8 +41,6 @@ def lint(transformer: Transformer, runs: int = 512, *, ignore: str | Iterable[st
     >>> print(found.summary())
     1 error, 0 warnings, 6 notes, 6 suppressed
     """
-    if runs < 1:
-        raise InputError(f"runs is {runs}; the linter needs at least one run to look at.")
     wanted = [ignore] if isinstance(ignore, str) else list(ignore)
     suppressions = [Suppression.parse(text, list(RULES)) for text in wanted]
     seen = look(transformer, runs)

@@ -58,6 +58,15 @@ def disagreement(claim: Claim, question: Question) -> str | None:
     return next((wrong for engine, some in engines for wrong in trial.wrongs(some, engine)), None)
 
 
+def points(claim: Claim, question: Question) -> dict[str, np.ndarray] | None:
+    """Values of all variables of a question at points of its domain, exps among them; None if machine integers are too narrow."""
+    format = claim.subject.format
+    assert isinstance(format, Format)
+    trial = _Trial(claim, question, format)
+    roots = [*question.domain, question.given, question.good]
+    return None if trial.is_wide(roots) else trial.inputs(trial.points(), roots, {})
+
+
 @dataclass(frozen=True)
 class _Trial:
     """A claim with its question, at points: codes of the free values, (free, points)."""
@@ -70,16 +79,24 @@ class _Trial:
 
     def computed(self, codes: Codes, roots: list[Bits]) -> list[Any]:
         """The roots' values at points, with the true exp for every enclosed one."""
+        values: dict[int, Any] = {}
+        return bits.compute(roots, self.inputs(codes, roots, values), values)
+
+    def is_wide(self, roots: list[Bits]) -> bool:
+        """Whether a node has more bits than machine integers, so that Python's are taken."""
         nodes = bits.in_order([*roots, *(code for code, _ in self.question.exps)])
-        wide = max((node.width for node in nodes), default=0) > _WIDEST_MACHINE_INTEGER
+        return max((node.width for node in nodes), default=0) > _WIDEST_MACHINE_INTEGER
+
+    def inputs(self, codes: Codes, roots: list[Bits], values: dict[int, Any]) -> dict[str, np.ndarray]:
+        """What the variables below the roots are at points, every enclosed exp the true one; `values` keeps what was computed."""
+        wide = self.is_wide(roots)
         inputs = {
             name: row.astype(object if wide else np.int64) for name, row in zip(self.question.names, codes, strict=True)
         }
-        values: dict[int, Any] = {}
         for code, image in self.question.exps:  # in the order of their making: an exp may stand inside a later one
             (argument,) = bits.compute([code], inputs, values)
             inputs[image.detail] = self._exps(self._signed(argument, code.width), codes.shape[1], wide)
-        return bits.compute(roots, inputs, values)
+        return inputs
 
     def _signed(self, unsigned: Any, width: int) -> Any:
         return unsigned - ((unsigned >> (width - 1)) << width)

@@ -13,7 +13,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -229,6 +229,13 @@ def bit(condition: Bits, width: int) -> Bits:
     return choose(condition, constant(1, width), constant(0, width))
 
 
+_BUILDERS: dict[str, Callable[..., Bits]] = {
+    **{"bvadd": add, "bvsub": subtract, "bvneg": negate, "bvmul": multiply, "bvudiv": quotient, "bvurem": remainder},
+    **{"bvor": either_bits, "bvshl": shift_left, "bvlshr": shift_right, "bvashr": shift_signed},
+    **{"=": equal, "bvslt": less, "bvult": below, "and": both, "or": either, "not": opposite, "ite": choose},
+}
+
+
 # Computing -----------------------------------------------------------------------------------------------------------------
 
 
@@ -314,6 +321,33 @@ def in_order(roots: Iterable[Bits], known: Container[int] = ()) -> list[Bits]:
             stack.append((node, True))
             stack.extend((argument, False) for argument in node.arguments)
     return out
+
+
+def replaced(roots: Sequence[Bits], instead: Mapping[int, Bits]) -> list[Bits]:
+    """The roots built anew with other nodes in the places of some, which are given by id.
+
+    >>> x, y = variable("x", 8), variable("y", 8)
+    >>> replaced([add(x, y)], {id(y): constant(0, 8)})[0] is x
+    True
+    """
+    new = dict(instead)
+    for node in in_order(roots, new):
+        arguments = [new[id(argument)] for argument in node.arguments]
+        same = all(a is b for a, b in zip(arguments, node.arguments, strict=True))
+        new[id(node)] = node if same else _built(node, arguments)
+    return [new[id(root)] for root in roots]
+
+
+def _built(node: Bits, arguments: Sequence[Bits]) -> Bits:
+    """The node of these arguments, by the function that folds what is constant in it."""
+    match node.operation:
+        case "extract":
+            return extract(arguments[0], *node.detail)
+        case "zero_extend":
+            return widen(arguments[0], node.width)
+        case "sign_extend":
+            return widen_signed(arguments[0], node.width)
+    return _BUILDERS[node.operation](*arguments)
 
 
 def compute(roots: Sequence[Bits], inputs: Mapping[str, Any], values: dict[int, Any] | None = None) -> list[Any]:

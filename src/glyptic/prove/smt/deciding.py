@@ -12,15 +12,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from glyptic.extras import advice
 from glyptic.numbers import AnyFormat, Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict
 from glyptic.prove.assumptions import of_meaning, of_solvers
-from glyptic.prove.claims import Claim, Inputs
+from glyptic.prove.claims import Block, Claim, Inputs
 from glyptic.prove.existence import settled
 from glyptic.prove.minimise import fails, refutation, satisfies
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.agreement import disagreement
 from glyptic.prove.smt.bits import Bits
+from glyptic.prove.smt.lemmas import Lemmas
 from glyptic.prove.smt.questions import Question, Rules, pose
 from glyptic.prove.smt.smallest import codes_of, smallest_codes
 from glyptic.prove.smt.solvers import Limits, Reply, opinions
@@ -83,7 +85,7 @@ class _Case:
             return self._refuted(found, replies)
         if not any(reply.status == "unsat" for reply in replies):
             missing = all(reply.status == "missing" for reply in replies)
-            none = "no solver: pip install 'glyptic[prove]' brings three"
+            none = f"no solver is installed: {advice('prove')} brings three"
             return self._unknown(none if missing else replies[-1].reason, replies)
         wrong = disagreement(self.claim, self.question)
         if wrong is not None:
@@ -95,7 +97,11 @@ class _Case:
         left = [conditions for conditions in questions if bits.FALSE not in conditions]
         if not left:
             return [Reply(SIMPLIFICATION, "unsat")]
-        return opinions([bits.script(conditions) for conditions in left], self.limits, self.solvers)
+        scripts = [bits.script(conditions) for conditions in left]
+        if self.question.rules == "plain" and isinstance(self.claim.subject, Block):
+            lemmas = Lemmas(self.claim, self.question, dict(zip(scripts, left, strict=True)))
+            return opinions(scripts, self.limits, self.solvers, lemmas.asked)
+        return opinions(scripts, self.limits, self.solvers)
 
     def _proved(self, replies: list[Reply]) -> Proved:
         said, trusted = tuple(map(_said, replies)), self._trusted(replies)

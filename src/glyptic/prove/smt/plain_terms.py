@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
+from glyptic.numbers import Format, Products
 from glyptic.prove.smt import bits
 from glyptic.prove.smt.attention_terms import Terms
 from glyptic.prove.smt.bits import Bits
@@ -24,10 +25,22 @@ class PlainTerms(Terms):
     <extract (8, 0): 9 bits>
     """
 
+    def __init__(self, format: Format, products: Products = "rounded") -> None:
+        super().__init__(format, products)
+        self.results: dict[int, Bits] = {}  # the code of every result, by its id, in the order of their making
+
     def _plain(self, circuit: Callable[..., Bits], exact: Callable[..., Fraction], *operands: Scalar) -> Scalar:
         if all(isinstance(x, Fraction) for x in operands):
             return exact(*operands)
-        return Number(circuit(*map(self.code, operands)), self.format.min_code, self.format.max_code)
+        return self._result(Number(circuit(*map(self.code, operands)), self.format.min_code, self.format.max_code))
+
+    def _result(self, number: Scalar) -> Scalar:
+        if isinstance(number, Number):
+            self.results[id(number.code)] = number.code
+        return number
+
+    def scalar_exp(self, a: Scalar) -> Scalar:
+        return self._result(super().scalar_exp(a))
 
     def negate(self, a: Scalar) -> Scalar:
         return self._plain(self.circuits.negate, lambda x: self.format.round(-x), a)
@@ -59,7 +72,7 @@ class PlainTerms(Terms):
 
     def choose(self, condition: Bits, a: Scalar, b: Scalar) -> Scalar:
         code = bits.choose(condition, self.code(a), self.code(b))
-        return Number(code, self.format.min_code, self.format.max_code)
+        return self._result(Number(code, self.format.min_code, self.format.max_code))
 
     def equal(self, a: Scalar, b: Scalar) -> Bits:
         return bits.equal(self.code(a), self.code(b))

@@ -45,6 +45,7 @@ class Question:
     setting: TermSetting  # what the claim's names stand for
     exps: tuple[tuple[Bits, Bits], ...] = ()  # codes of x and [exp x] where exp is only enclosed, so that a solution may be none
     conditions: tuple[Bits, ...] = ()  # what values were split by
+    results: tuple[Bits, ...] = ()  # of plain terms: what every operation gives, in the order of their making
 
     @property
     def fails(self) -> Bits:
@@ -83,7 +84,8 @@ def pose(
     given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
     if claim.quantifier == "some":  # what is looked for is a witness: "failing" is what it satisfies
         good = bits.opposite(good)
-    about = ("plain" if plain else "simplified", setting, tuple(terms.exps), tuple(terms.conditions.values()))
+    results = tuple(terms.results.values()) if isinstance(terms, PlainTerms) else ()
+    about = ("plain" if plain else "simplified", setting, tuple(terms.exps), tuple(terms.conditions.values()), results)
     return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about)  # type: ignore[arg-type]
 
 
@@ -166,6 +168,8 @@ def _products(subject: Block) -> Products:
     kinds = {t.options.products for t in subject.transformers.values()}
     if len(kinds) > 1:
         raise Inexpressible("one transformer rounds its products and the other fuses them.")
+    if "unrounded" in kinds:
+        raise Inexpressible("options.products is 'unrounded', which terms do not have; products may be rounded or fused.")
     return kinds.pop()
 
 

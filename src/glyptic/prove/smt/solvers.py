@@ -1,6 +1,6 @@
 """The solvers: each reads an SMT-LIB script and says sat (with a model), unsat, or unknown (with the reason), within limits.
 
-All three come with the extra glyptic[prove]. Ctrl-C reaches a solver in the middle of its work. Limits are of processor time,
+All three come with the extra prove. Ctrl-C reaches a solver in the middle of its work. Limits are of processor time,
 which a busy machine does not use up, and of memory; whatever else goes wrong in a solver is a reply too, and never an error.
 
 >>> ask("bitwuzla", "(declare-const x (_ BitVec 4)) (assert (= x (bvmul x x))) (assert (bvult (_ bv1 4) x))").status
@@ -15,13 +15,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from glyptic.errors import GlypticError
+from glyptic.extras import advice
 
 SOLVERS = ("bitwuzla", "z3", "cvc5")
 AGREEING = 2  # how many must find no solution before the others need not be asked
@@ -70,7 +71,7 @@ def ask(solver: str, script: str, limits: Limits = Limits()) -> Reply:  # noqa: 
     try:
         reply = _ASK[solver](script, limits)
     except ImportError:
-        return Reply(solver, "missing", reason=f"{solver} is not installed; install glyptic[prove]")
+        return Reply(solver, "missing", reason=f"{solver} is not installed; {advice('prove')} brings it")
     except MemoryError:
         return Reply(solver, "unknown", clock() - start, reason=limits.of_memory)
     except Exception as error:  # whatever the bindings raise
@@ -83,10 +84,15 @@ def ask(solver: str, script: str, limits: Limits = Limits()) -> Reply:  # noqa: 
 
 def ask_each(solver: str, scripts: Sequence[str], limits: Limits = Limits()) -> Reply:  # noqa: B008 (a frozen value)
     """One reply to several scripts, each within the limits: a solution of any of them; that there is none, if none has one."""
+    return together(ask(solver, script, limits) for script in scripts)
+
+
+def together(asked: Iterable[Reply]) -> Reply:
+    """One reply out of several, up to the first that settles it."""
     replies: list[Reply] = []
-    for script in scripts:
-        replies.append(ask(solver, script, limits))
-        if replies[-1].status in ("sat", "missing"):
+    for reply in asked:
+        replies.append(reply)
+        if reply.status in ("sat", "missing"):
             break
     last, open = replies[-1], [reply for reply in replies if reply.status == "unknown"]
     found = open[0] if open and last.status == "unsat" else last
@@ -97,6 +103,7 @@ def opinions(
     scripts: Sequence[str],
     limits: Limits = Limits(),  # noqa: B008 (a frozen value)
     solvers: Sequence[str] | None = None,
+    asking: Callable[[str, Sequence[str], Limits], Reply] = ask_each,
 ) -> list[Reply]:
     """The solvers' replies to some scripts, in order, up to the first that finds a solution of one.
 
@@ -108,7 +115,7 @@ def opinions(
     for solver in SOLVERS if solvers is None else solvers:
         if sum(reply.status == "unsat" for reply in replies) == enough:
             break
-        replies.append(ask_each(solver, scripts, limits))
+        replies.append(asking(solver, scripts, limits))
         if replies[-1].status == "sat":
             break
     return replies

@@ -62,9 +62,12 @@ def exp_staircase(format: Format, low: int, high: int) -> Staircase:
             starts, values = [low, *starts], [least, *values]
         if len(starts) <= MOST_STEPS:
             return Staircase(tuple(starts), tuple(values), tuple(values), high)
-    anchors = sorted({low, *(first + (last - first) * k // (_ANCHORS - 1) for k in range(_ANCHORS))})
-    images_at = [exp_code(code, format) for code in anchors]
-    return Staircase(tuple(anchors), tuple(images_at), (*images_at[1:], most), high)
+    spread = (first + (last - first) * k // (_ANCHORS - 1) for k in range(_ANCHORS))
+    exactly_at = (code for code in (0, 1) if low <= code <= high)  # exp 0 = 1 is what most proofs need to know of exp
+    anchors = sorted({low, *exactly_at, *spread})
+    ends = [*(code - 1 for code in anchors[1:]), high]
+    lows, highs = (tuple(exp_code(code, format) for code in side) for side in (anchors, ends))
+    return Staircase(tuple(anchors), lows, highs, high)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -67,6 +67,8 @@ def reason_against(claim: Claim) -> str | None:
         return "exact rationals have no codes"
     if any(step > 1 for step in subject.steps[subject.min_length - 1 :]):
         return "chains of thought of several steps are enumerated"
+    if any(transformer.options.products == "unrounded" for transformer in subject.transformers.values()):
+        return "options.products is 'unrounded', which is enumerated"
     return None
 
 

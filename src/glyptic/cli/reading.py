@@ -1,0 +1,135 @@
+"""From the words after a command's name to the command: every word is understood and fits, or one sentence says which does not.
+
+tyro reads the words by the types of the command's fields; `glyptic.arguments` then holds the values against their rules, so that
+a command's body begins where all that it was given is good.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import fields
+from itertools import dropwhile, takewhile
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import tyro
+from tyro.conf import Positional, UseAppendAction
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+from glyptic.arguments import check_fields, shown
+from glyptic.errors import InputError
+from glyptic.text import printable
+
+Command = TypeVar("Command")
+_FRAME = re.compile(r"^[│|+╭╰]\s?|\s*[│|+╮╯]$")
+_READ = {int: "a whole number", float: "a number", Path: "a path"}
+
+
+def read(command: type[Command], words: Sequence[str], called: str = "glyptic", description: str | None = None) -> Command:
+    """The command that the words ask for.
+
+    >>> from glyptic.cli.run import Run
+    >>> read(Run, ["parity:8", "0111", "--steps", "2"]).steps
+    2
+    >>> read(Run, ["parity:8", "0111", "--steps", "nan"])
+    Traceback (most recent call last):
+    glyptic.errors.InputError: --steps: 'nan' is not a whole number; `glyptic --help` explains.
+    >>> read(Run, ["parity:8", "0111", "--steps", "0"])
+    Traceback (most recent call last):
+    glyptic.errors.InputError: --steps is 0, and must be a whole number from 1 to 1000000.
+    """
+    _refuse_doubled(command, words)
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            made = tyro.cli(command, args=list(words), prog=called, description=description, registry=_registry())
+    except SystemExit as stop:
+        if not stop.code:  # --help
+            raise
+        raise InputError(f"{_one_sentence(said.getvalue())}; `{called} --help` explains.") from None
+    check_fields(made, lambda name: name.upper() if name in _positional(command) else flag(name))
+    return made
+
+
+def flag(field: str) -> str:
+    """How a field is written on the command line.
+
+    >>> flag("max_length")
+    '--max-length'
+    """
+    return f"--{field.replace('_', '-')}"
+
+
+def _marked(command: type, marker: Any) -> set[str]:
+    """The fields whose types bear a marker of tyro's."""
+    (wanted,) = get_args(marker[int])[1:]
+    hints = get_type_hints(command, include_extras=True)
+    return {field.name for field in fields(command) if wanted in get_args(hints[field.name])[1:]}  # type: ignore[arg-type]
+
+
+def _positional(command: type) -> set[str]:
+    return _marked(command, Positional)
+
+
+def _refuse_doubled(command: type, words: Sequence[str]) -> None:
+    """Of a flag that is given twice one value would have no effect, unless it gathers them."""
+    gathered = {flag(name) for name in _marked(command, UseAppendAction)}
+    seen: set[str] = set()
+    for word in words[: words.index("--") if "--" in words else len(words)]:
+        name = word.partition("=")[0].replace("_", "-")
+        if not name.startswith("--") or name in gathered:
+            continue
+        name = name.replace("--no-", "--", 1)
+        if name in seen:
+            raise InputError(f"{printable(name)[:80]} is given twice, and only one could have an effect; leave one out.")
+        seen.add(name)
+
+
+def _registry() -> ConstructorRegistry:
+    """How numbers and paths are read: what is none is told in the words of everybody, not of Python; nothing is no path."""
+    registry = ConstructorRegistry()
+
+    @registry.primitive_rule
+    def by_kind(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kind: Any = info.type
+        if kind not in _READ:
+            return None
+
+        def from_words(words: list[str]) -> Any:
+            try:
+                if words[0].strip():
+                    return kind(words[0])
+            except ValueError:
+                pass
+            raise ValueError(f"{shown(words[0])} is not {_READ[kind]}")
+
+        return PrimitiveConstructorSpec(
+            nargs=1,
+            metavar=kind.__name__.upper(),
+            instance_from_str=from_words,
+            is_instance=lambda value: isinstance(value, kind),
+            str_from_instance=lambda value: [str(value)],
+        )
+
+    return registry
+
+
+def _one_sentence(box: str) -> str:
+    """What tyro says, out of its frame, which an ASCII terminal shows otherwise: what is below the title, down to the next rule.
+
+    >>> _one_sentence("╭─ Value error ─╮\\n│ Error parsing --steps: 'x' is │\\n│ no whole number │\\n│ ─── │\\n│ More │\\n╰───╯")
+    "--steps: 'x' is no whole number"
+    >>> _one_sentence(" Value error \\n ------ \\n  Error parsing --steps: 'x' is \\n  no whole number \\n  ----- \\n More")
+    "--steps: 'x' is no whole number"
+    """
+    lines = [_FRAME.sub("", line.strip()).strip() for line in box.strip().splitlines()][1:]
+    below = list(dropwhile(_is_rule, lines))
+    said = " ".join(" ".join(takewhile(lambda line: not _is_rule(line), below)).split())
+    return said.rstrip(".:").removeprefix("Error parsing ")
+
+
+def _is_rule(line: str) -> bool:
+    return set(line) <= set("─-")

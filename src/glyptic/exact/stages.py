@@ -1,0 +1,64 @@
+"""The stages of a run, by name: what can be traced. A pattern that names none is refused, with the names that there are.
+
+`embedding`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention, after_attention, hidden,
+feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Layers and heads count from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from glyptic.arguments import refused, shown
+from glyptic.errors import InputError
+from glyptic.exact.transformer import Transformer
+
+OF_A_HEAD = ("query", "key", "value", "scores", "weights", "mixed", "output")
+OF_A_LAYER = ("attention", "after_attention", "hidden", "feed_forward", "after_feed_forward")
+OF_SOME = ("final_norm", "probabilities")  # not every transformer has them, and lists of patterns for any may name them
+
+
+def stages(transformer: Transformer) -> tuple[str, ...]:
+    """Every stage of a run of this transformer, in order.
+
+    >>> from glyptic.exact import Sizes, random_transformer
+    >>> stages(random_transformer("fixed:4", sizes=Sizes(layers=1, heads=0)))
+    ('embedding', 'layer.0.after_attention', 'layer.0.hidden', 'layer.0.feed_forward', 'layer.0.after_feed_forward',
+     'logits', 'probabilities')
+    """
+    found = ["embedding"]
+    for l, layer in enumerate(transformer.layers):
+        found += [f"layer.{l}.head.{h}.{part}" for h in range(len(layer.heads)) for part in OF_A_HEAD]
+        missing = set() if layer.heads else {"attention"}
+        missing |= set() if layer.feed_forward is not None else {"hidden", "feed_forward"}
+        found += [f"layer.{l}.{part}" for part in OF_A_LAYER if part not in missing]
+    found += ["final_norm"] if transformer.final_norm is not None else []
+    return (*found, "logits", *(["probabilities"] if transformer.options.answer == "softmax" else []))
+
+
+def patterns_of(transformer: Transformer, trace: bool | str | Sequence[str]) -> list[str]:
+    """What `trace=` asks for, as patterns: each names a stage that there may be, and together they name one that there is."""
+    if isinstance(trace, bool):
+        return ["*"] if trace else []
+    patterns = [trace] if isinstance(trace, str) else trace
+    if not isinstance(patterns, list | tuple) or not all(isinstance(each, str) for each in patterns):
+        raise refused("trace", trace, "True, False, the name of a stage, or a list of such names")
+    own = stages(transformer)
+    unknown = [each for each in patterns if not _names(each, own) and not _may_name(each)]
+    if unknown or (patterns and not any(_names(each, own) for each in patterns)):
+        raise InputError(
+            f"trace: {shown((unknown or patterns)[0])} is no stage of this transformer; stages are embedding, "
+            f"layer.L.head.H. {' '.join(OF_A_HEAD)}, layer.L. {' '.join(OF_A_LAYER)}, final_norm, logits, probabilities, "
+            f"as far as it has them, L from 0 to {len(transformer.layers) - 1}; * stands for anything."
+        )
+    return list(patterns)
+
+
+def _names(pattern: str, stages: Sequence[str]) -> bool:
+    return any(fnmatchcase(stage, pattern) for stage in stages)
+
+
+def _may_name(pattern: str) -> bool:
+    """Whether some transformer has a stage of this pattern, which is more than a plain name."""
+    anywhere = [f"layer.0.head.0.{part}" for part in OF_A_HEAD] + [f"layer.0.{part}" for part in OF_A_LAYER]
+    return pattern in OF_SOME or (any(sign in pattern for sign in "*?[") and _names(pattern, [*anywhere, *OF_SOME]))

@@ -1,0 +1,106 @@
+"""A solver asked with the help of lemmas: what it leaves open as one question is swept (`sweeping`), every lemma its own word."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from glyptic.numbers import Format
+from glyptic.prove.claims import Claim
+from glyptic.prove.smt import bits
+from glyptic.prove.smt.agreement import points
+from glyptic.prove.smt.bits import Bits
+from glyptic.prove.smt.questions import Question
+from glyptic.prove.smt.solvers import Limits, Reply, ask, processor_clock, together
+from glyptic.prove.smt.sweeping import Sweep
+
+_DIRECT = 2.0  # seconds for a question as a whole, before it is taken apart
+_PATIENCE = 4  # how many times the limit of one question all its lemmas may take together
+
+
+@dataclass(frozen=True)
+class Lemmas:
+    """The questions that a claim comes to, by their scripts."""
+
+    claim: Claim
+    question: Question
+    conditions: Mapping[str, Sequence[Bits]]
+
+    def asked(self, solver: str, scripts: Sequence[str], limits: Limits) -> Reply:
+        """One reply to several scripts, as `solvers.ask_each` gives it."""
+        return together(self._replies(solver, scripts, limits))
+
+    def _replies(self, solver: str, scripts: Sequence[str], limits: Limits) -> Iterator[Reply]:
+        """Each as a whole, within a short time; then by lemmas; then as a whole, within the limit."""
+        short = limits if limits.seconds is None else replace(limits, seconds=min(limits.seconds, _DIRECT))
+        proofs = _Proofs(solver, limits)
+        sweep = None if self._points is None else self._sweep(proofs, self._points)
+        for script in scripts:
+            reply = ask(solver, script, short)
+            if reply.status == "unknown" and sweep is not None:
+                before = proofs.said["unsat"]
+                clock = processor_clock()
+                start = clock()
+                if sweep.refutes(self.conditions[script]):
+                    number = max(1, proofs.said["unsat"] - before)
+                    reply = replace(reply, status="unsat", seconds=clock() - start, reason=f"by {number} lemmas")
+            yield ask(solver, script, limits) if reply.status == "unknown" and limits != short else reply
+
+    def _sweep(self, proofs: _Proofs, values: Mapping[str, np.ndarray]) -> Sweep:
+        format = self.claim.subject.format
+        assert isinstance(format, Format)
+        ends = format.min_code, format.max_code
+        given = [*self.question.domain, self.question.given]
+        return Sweep(self.question.results, given, values, ends, proofs.ask)
+
+    @cached_property
+    def _points(self) -> Mapping[str, np.ndarray] | None:
+        """Points that meet the precondition, if any are known."""
+        values = points(self.claim, self.question) if self.question.results else None
+        if values is None or not values:
+            return None
+        size = len(next(iter(values.values())))
+        met = np.broadcast_to(np.asarray(bits.compute([self.question.given], values)[0], bool), (size,))
+        return {name: some[met] for name, some in values.items()} if met.any() else None
+
+
+@dataclass
+class _Proofs:
+    """What one solver has said; the same question under other names is asked once."""
+
+    solver: str
+    limits: Limits
+    said: Counter[str] = field(default_factory=Counter)
+    _known: dict[str, Reply] = field(default_factory=dict)
+    _spent: float = 0.0
+
+    def ask(self, conditions: Sequence[Bits], seconds: float) -> Reply:
+        """What it says of conditions; unknown at once where all lemmas together have had their time."""
+        if bits.FALSE in conditions:
+            return Reply(self.solver, "unsat")
+        script, names = _renamed(bits.script(conditions))
+        reply = self._known.get(script)
+        if reply is None:
+            if self.limits.seconds is not None and self._spent > _PATIENCE * self.limits.seconds:
+                return Reply(self.solver, "unknown", reason=self.limits.of_time)
+            reply = ask(self.solver, script, replace(self.limits, seconds=seconds))
+            self._spent += reply.seconds
+            self._known |= {script: reply} if reply.status in ("sat", "unsat") else {}
+        self.said[reply.status] += 1
+        return replace(reply, model={name: reply.model[new] for name, new in names.items() if new in reply.model})
+
+
+def _renamed(script: str) -> tuple[str, dict[str, str]]:
+    """The variables called by their order, and what each is called.
+
+    >>> _renamed("(assert (= |v3| |cut.0|)) (assert (= |v3| |v1|))")
+    ('(assert (= |x0| |x1|)) (assert (= |x0| |x2|))', {'v3': 'x0', 'cut.0': 'x1', 'v1': 'x2'})
+    """
+    names: dict[str, str] = {}
+    text = re.sub(r"\|([^|]*)\|", lambda found: f"|{names.setdefault(found[1], f'x{len(names)}')}|", script)
+    return text, names

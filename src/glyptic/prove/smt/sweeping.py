@@ -1,0 +1,260 @@
+"""Questions in plain terms that are too hard as one, decided by lemmas that a solver proves first: sweeping.
+
+Plain terms know nothing: [[y + x⁺] − x⁻] = [y + x] is three adders to a solver, and in 16-bit floats too much for it. But
+results that are equal at some hundred points are mostly equal everywhere. So the results of a question are walked through in
+the order of their making, and each that looks like an earlier one, its negative, or a constant is put to the solver: "are they
+ever different?" If not, the earlier takes its place in all that follows. To make such lemmas small,
+
+cut     what both sides are made of stands for any value of the format: what holds of all values holds of these;
+split   a value that is positive, 0 or negative is three questions, in each of which everything is swept: in the case x > 0 the
+        solver sees that x⁺ is x and x⁻ is 0, and what remains of the lemma above is [z − 0] = z.
+
+Values that refute a lemma are a point more. Nothing is assumed: points only say what is worth asking, and every lemma is a
+solver's `unsat`. What is left open is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from glyptic.prove.smt import bits
+from glyptic.prove.smt.bits import BOOLEAN, Bits, constant
+from glyptic.prove.smt.solvers import Reply
+
+Ask = Callable[[Sequence[Bits], float], Reply]  # what a solver says of conditions within some seconds
+FIRST, IN_A_CASE, LAST = 4.0, 0.6, 20.0  # seconds for a lemma, for one in a case, and for what is left of the question itself
+_TRIED = 512  # points at random in a case
+DEEPEST = 3  # how many values are split by sign at once
+
+
+@dataclass
+class Sweep:
+    """One walk: over all values, or in one case of some."""
+
+    results: Sequence[Bits]  # in the order of their making: what lemmas are about
+    given: Sequence[Bits]  # what holds of the variables
+    points: Mapping[str, np.ndarray]  # of every variable, some values for which that holds
+    ends: tuple[int, int]  # the codes between which every value is
+    ask: Ask
+    depth: int = 0
+    _instead: dict[int, Bits] = field(default_factory=dict)  # by the id of a node, what has taken its place
+    _values: dict[int, Any] = field(default_factory=dict)  # of nodes at the points
+    _behaviours: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+    _representatives: dict[tuple[int, bytes], Bits] = field(default_factory=dict)  # the first of each width and behaviour
+    _settled: dict[int, Bits] = field(default_factory=dict)  # the results as they are now, by their ids
+    _ranged: dict[int, bool] = field(default_factory=dict)  # which of them are proved to be codes of the format
+    _alive: list[Bits] = field(default_factory=list)  # an id is only as good as what it belongs to
+
+    def refutes(self, conditions: Sequence[Bits]) -> bool:
+        """Whether no values meet the conditions, as far as lemmas and the solver can tell."""
+        self._walk(conditions)
+        left = [self._now(condition) for condition in conditions]
+        return bits.FALSE in left or self._impossible(left, self._patience if self.depth else LAST)
+
+    # Walking -----------------------------------------------------------------------------------------------------------------
+
+    def _walk(self, roots: Sequence[Bits]) -> None:
+        """Give every result below the roots its place, and in a case every node: its own, an earlier one's, a constant's."""
+        wanted = bits.in_order([*roots, *(() if self.depth else self.given)])
+        below = {id(node) for node in wanted}
+        results = [node for node in self.results if id(node) in below]
+        known = {id(node) for node in results}
+        for node in wanted if self.depth else results:
+            if id(node) not in self._instead:
+                now = self._settle(node)
+                if id(node) in known and not now.is_constant:
+                    self._settled[id(now)] = now
+
+    def _settle(self, node: Bits) -> Bits:
+        now = self._now(node)
+        found = self._like(now)
+        if found is not None and found is not now and self._impossible([_different(now, found)], self._patience):
+            now = found
+        elif not now.is_constant:
+            self._representatives.setdefault(self._behaviour(now), now)
+        self._keep(node, now)
+        return now
+
+    def _like(self, node: Bits) -> Bits | None:
+        """What a node may be instead: a constant, an earlier node, or the negative of one."""
+        if node.is_constant:
+            return None
+        values = self._at_points(node)
+        if (values == values[0]).all():
+            return bits.truth(bool(values[0])) if node.width == BOOLEAN else constant(int(values[0]), node.width)
+        found = self._representatives.get(self._behaviour(node))
+        if found is None and node.width == self._width:
+            found = self._representatives.get(self._behaviour(bits.negate(node)))
+            return None if found is None else bits.negate(found)
+        return found
+
+    def _now(self, node: Bits) -> Bits:
+        """A node with all that has been settled put in its place; what is below it is settled for good."""
+        order = bits.in_order([node], self._instead)
+        for inner, now in zip(order, bits.replaced(order, self._instead), strict=True):
+            if inner is node:
+                return now
+            self._keep(inner, now)
+        return self._instead[id(node)]
+
+    def _keep(self, node: Bits, instead: Bits) -> None:
+        self._alive += [node, instead]
+        self._instead[id(node)] = instead
+
+    def _at_points(self, node: Bits) -> np.ndarray:
+        self._alive.append(node)
+        (values,) = bits.compute([node], self.points, self._values)
+        return np.broadcast_to(np.asarray(values), self._size)
+
+    def _behaviour(self, node: Bits) -> tuple[int, bytes]:
+        if id(node) not in self._behaviours:
+            self._behaviours[id(node)] = node.width, np.asarray(self._at_points(node), np.int64).tobytes()
+        return self._behaviours[id(node)]
+
+    @property
+    def _patience(self) -> float:
+        return IN_A_CASE if self.depth else FIRST
+
+    @property
+    def _width(self) -> int:
+        return self.results[0].width
+
+    @property
+    def _size(self) -> int:
+        return len(next(iter(self.points.values())))
+
+    # Lemmas ----------------------------------------------------------------------------------------------------------------
+
+    def _impossible(self, conditions: Sequence[Bits], seconds: float) -> bool:
+        """Whether no values meet the conditions: with what they share cut, or, if that asks too much of all values, whole."""
+        shared = self._shared(conditions)
+        for stops in (shared, []) if shared else ([],):
+            cut = self._cut(conditions, stops)
+            reply = self.ask([*cut.given, *cut.conditions], seconds)
+            if reply.status == "unsat" or (reply.status == "unknown" and self._in_cases(cut)):
+                return True
+        if reply.status == "sat":
+            self._learn(reply.model)
+        return False
+
+    def _learn(self, model: Mapping[str, int]) -> None:
+        """Values that tell apart what looked alike are a point more, so that the like is not asked again."""
+        point = {name: np.array([model.get(name, int(values[0]))]) for name, values in self.points.items()}
+        if not all(np.all(met) for met in bits.compute(self.given, point)):  # of what was not asked about, it may be none
+            return
+        self.points = {name: np.concatenate([values, point[name]]) for name, values in self.points.items()}
+        self._values.clear()
+        self._behaviours.clear()
+        known = list(self._representatives.values())
+        self._representatives = {}
+        for node in known:
+            self._representatives.setdefault(self._behaviour(node), node)
+
+    def _shared(self, conditions: Sequence[Bits]) -> list[Bits]:
+        """Results that occur in more than one of the parts of which the conditions are made."""
+        sides = [side for condition in conditions for side in _sides(condition)]
+        cones = [{id(node) for node in bits.in_order([side])} for side in sides]
+        return [
+            result
+            for number, result in self._settled.items()
+            if result.operation != "variable" and sum(number in cone for cone in cones) > 1
+        ]
+
+    def _cut(self, conditions: Sequence[Bits], shared: Sequence[Bits]) -> Cut:
+        """The conditions with some results made variables."""
+        fresh = {id(node): bits.variable(f"cut.{self.depth}.{k}", node.width) for k, node in enumerate(shared)}
+        left = bits.replaced(conditions, fresh)
+        order = bits.in_order(left)
+        variables = [node for node in order if node.operation == "variable" and node.width != BOOLEAN]
+        names = {node.detail for node in variables}
+        used = [node for node in shared if fresh[id(node)].detail in names]
+        given = bits.replaced(bits.replaced(self.given, self._instead), fresh)
+        given = [one for one in given if one is not bits.TRUE and names >= _names(one)]
+        given += [part for node in used if self._in_range(node) for part in self._between(fresh[id(node)])]
+        points = {name: self.points[name] for name in names if name in self.points}
+        points |= {fresh[id(node)].detail: np.asarray(self._at_points(node)) for node in used}
+        met, below = {id(node) for node in bits.in_order(conditions)}, {id(node) for node in order}
+        results = bits.replaced([node for number, node in self._settled.items() if number in met], fresh)
+        return Cut(left, given, variables, points, [node for node in results if id(node) in below])
+
+    def _in_range(self, result: Bits) -> bool:
+        """Whether a result is proved to be a code of the format, whatever codes it is made of."""
+        if id(result) not in self._ranged:
+            self._ranged[id(result)] = False  # while it is being asked
+            asked = [bits.opposite(part) for part in self._between(result)]
+            met = {id(node) for node in bits.in_order([result])}
+            below = [node for number, node in self._settled.items() if number in met and node is not result]
+            cut = self._cut(asked, [node for node in below if node.operation != "variable"])
+            self._ranged[id(result)] = all(
+                self.ask([*cut.given, one], IN_A_CASE).status == "unsat" for one in cut.conditions
+            )
+        return self._ranged[id(result)]
+
+    def _between(self, code: Bits) -> list[Bits]:
+        low, high = (constant(end, code.width) for end in self.ends)
+        return [bits.opposite(bits.less(code, low)), bits.opposite(bits.less(high, code))]
+
+    # Cases -----------------------------------------------------------------------------------------------------------------
+
+    def _in_cases(self, cut: Cut) -> bool:
+        """The same, one value after the other split by sign, and swept in each case."""
+        return self.depth < DEEPEST and any(
+            all(self._in_case(cut, value, sign) for sign in (1, 0, -1))
+            for value in cut.variables
+            if value.width == self._width and self._changes_sign(cut.points[value.detail])
+        )
+
+    def _changes_sign(self, values: np.ndarray) -> bool:
+        negative = values & (1 << (self._width - 1)) != 0
+        return bool(negative.any() and not negative.all())
+
+    def _in_case(self, cut: Cut, value: Bits, sign: int) -> bool:
+        """Where a value is positive, 0 or negative."""
+        zero = constant(0, value.width)
+        case = {1: bits.less(zero, value), 0: bits.equal(value, zero), -1: bits.less(value, zero)}[sign]
+        met = np.asarray(bits.compute([case], cut.points)[0], bool)
+        instead = {id(value): zero} if sign == 0 else {}
+        given, conditions, results = (bits.replaced(x, instead) for x in (cut.given, cut.conditions, cut.results))
+        given += [] if sign == 0 else [case]
+        if not met.any() or not results:
+            return self.ask([*given, *conditions], IN_A_CASE).status == "unsat"
+        points = self._more({name: values[met] for name, values in cut.points.items()}, given)
+        return Sweep(results, given, points, self.ends, self.ask, self.depth + 1).refutes(conditions)
+
+    def _more(self, points: Mapping[str, np.ndarray], given: Sequence[Bits]) -> dict[str, np.ndarray]:
+        """Points of a case, and others at random that meet what is given: a value that was cut may be any."""
+        chance, mask = np.random.default_rng(len(given)), (1 << self._width) - 1
+        low, high = self.ends
+        codes = {name: chance.integers(low, high, _TRIED, endpoint=True) & mask for name in points}
+        met = np.logical_and.reduce([np.broadcast_to(np.asarray(x, bool), _TRIED) for x in bits.compute(given, codes)])
+        return {name: np.concatenate([np.asarray(values) & mask, codes[name][met]]) for name, values in points.items()}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Conditions in which some results have become variables, with what is known of these."""
+
+    conditions: list[Bits]
+    given: list[Bits]
+    variables: list[Bits]
+    points: dict[str, np.ndarray]
+    results: list[Bits]
+
+
+def _different(a: Bits, b: Bits) -> Bits:
+    if a.width == BOOLEAN:
+        return bits.either(bits.both(a, bits.opposite(b)), bits.both(bits.opposite(a), b))
+    return bits.opposite(bits.equal(a, b))
+
+
+def _sides(condition: Bits) -> Iterable[Bits]:
+    inner = condition.arguments[0] if condition.operation == "not" else condition
+    return inner.arguments or (inner,)
+
+
+def _names(condition: Bits) -> set[str]:
+    return {node.detail for node in bits.in_order([condition]) if node.operation == "variable"}

@@ -1,0 +1,53 @@
+"""Text for people: tables in columns, and names from files or users shown without effect on the terminal."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+
+def printable(text: str) -> str:
+    """A text in which nothing moves the cursor, begins a line, joins a letter or turns the writing: such characters as numbers.
+
+    >>> printable("no model '\\x1b[2J'" + chr(10))
+    "no model '\\\\x1b[2J'\\\\n"
+    """
+    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
+
+
+def quoted(text: str, most: int = 200) -> str:
+    """A text in quotes, as JSON writes it, printable, and no longer than `most`.
+
+    >>> print(quoted('say "x"' + chr(10)), quoted("a" * 300, 3))
+    "say \\"x\\"\\n" "aaa…"
+    """
+    return printable(json.dumps(text if len(text) <= most else text[:most] + "…", ensure_ascii=False))
+
+
+def _escaped(character: str) -> str:
+    """Whatever is of category C (control), Z (space) or M (mark), but for the one space that is a space."""
+    if character == " " or unicodedata.category(character)[0] not in "CZM":
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:
+    """Columns of text, numbers to the right; `align` may give l or r for each column.
+
+    >>> print(table(["layer", "heads"], [("a", 1), ("b", 12)]))
+    layer  heads
+    ─────  ─────
+    a          1
+    b         12
+    """
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    names = [printable(name) for name in header]
+    widths = [max(len(row[i]) for row in [names, *cells]) for i in range(len(names))]
+    align = align or "l" + "r" * (len(header) - 1)
+
+    def line(row: Sequence[str]) -> str:
+        padded = (c.ljust(w) if a == "l" else c.rjust(w) for c, w, a in zip(row, widths, align, strict=True))
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(names), line(["─" * width for width in widths]), *map(line, cells)])

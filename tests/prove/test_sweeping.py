@@ -1,0 +1,108 @@
+"""Lemmas that a solver proves first: what they settle, and that they settle nothing that is false."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from glyptic.prove import Proved
+from glyptic.prove.claims import Claim
+from glyptic.prove.library.breaking import mutants
+from glyptic.prove.library.proving import Job, prove, read_scope, theorem
+from glyptic.prove.smt import bits
+from glyptic.prove.smt.agreement import points
+from glyptic.prove.smt.bits import Bits, constant, variable
+from glyptic.prove.smt.lemmas import Lemmas, _Proofs
+from glyptic.prove.smt.questions import Question, pose
+from glyptic.prove.smt.solvers import Limits, ask
+from glyptic.prove.smt.sweeping import Sweep
+
+LIMITS = Limits(20.0, 2048)
+
+
+def sweep_of(claim: Claim, question: Question) -> Sweep:
+    return Lemmas(claim, question, {})._sweep(_Proofs("bitwuzla", LIMITS), points(claim, question) or {})
+
+
+def test_what_is_too_hard_as_one_question_is_proved_by_lemmas():
+    """In fp8_e5m2 five seconds are not enough for one of its conditions, asked as one."""
+    row = prove(Job("linear.into", "fp8_e5m2", seconds=20, terms="plain"))
+    assert isinstance(row.verdict, Proved), row.verdict
+    assert "lemmas" in row.verdict.solvers[0] and row.mark == "✓1"
+
+
+def test_in_16_bits_a_sum_in_two_parts_is_the_sum():
+    """[[y + x⁺] − x⁻] = [y + x], of which a solver makes nothing in plain terms."""
+    assert isinstance(prove(Job("add.copy", "fp16", seconds=20, terms="plain")).verdict, Proved)
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        *((name, "fixed:2") for name in ("add.copy", "linear.in_place", "zero.at")),
+        *((name, scope) for name in ("add.copy", "zero.at") for scope in ("fp8_e5m2", "float:2,2/even")),
+        pytest.param("linear.in_place", "fp8_e5m2", marks=pytest.mark.slow),
+    ],
+)
+def test_a_broken_weight_is_never_swept_away(name, scope):
+    """Where a counterexample exists, no lemma makes it impossible, whatever is cut and split."""
+    format, products = read_scope(scope)
+    found = 0
+    for mutant in list(mutants(theorem(name).claim(format, products)))[:4]:
+        claim = mutant.claim
+        question = pose(claim, format, "plain")
+        for part in question.failing_parts:
+            if bits.FALSE not in part and ask("bitwuzla", bits.script(part), LIMITS).status == "sat":
+                assert not sweep_of(claim, question).refutes(part)
+                found += 1
+    assert found
+
+
+def random_condition(rng: random.Random, depth: int, leaves: list[Bits], results: list[Bits]) -> Bits:
+    """Some word-level expression over the leaves; every node of it is a result."""
+    if depth == 0:
+        return rng.choice(leaves)
+    a, b = (random_condition(rng, depth - 1, leaves, results) for _ in range(2))
+    zero = constant(0, a.width)
+    made = rng.choice([
+        lambda: bits.add(a, b), lambda: bits.subtract(a, b), lambda: bits.negate(a),
+        lambda: bits.choose(bits.less(a, zero), zero, a), lambda: bits.choose(bits.less(a, b), b, a),
+        lambda: bits.choose(bits.equal(a, b), a, zero),
+    ])()  # fmt: skip
+    results.append(made)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sweeping_says_what_trying_all_values_says(seed):
+    """Three values of four bits, so that all are tried; few points, so that much looks equal that is not."""
+    rng = random.Random(seed)
+    leaves = [variable(name, 4) for name in ("a", "b", "c")]
+    results: list[Bits] = []
+    left, right = (random_condition(rng, 3, leaves, results) for _ in range(2))
+    conditions = [bits.opposite(bits.equal(left, right))]
+    everything = dict(zip("abc", np.indices((16, 16, 16)).reshape(3, -1), strict=True))
+    met = np.broadcast_to(np.asarray(bits.compute(conditions, everything)[0], bool), (4096,))
+    some = {name: np.array([rng.randrange(16) for _ in range(6)]) for name in "abc"}
+    proofs = _Proofs("bitwuzla", LIMITS)
+    unique = list({id(node): node for node in (*leaves, *results)}.values())
+    swept = Sweep(unique, [], some, (-8, 7), proofs.ask).refutes(conditions)
+    assert swept == (not met.any())
+
+
+def test_a_lemma_asked_under_other_names_is_asked_once():
+    proofs = _Proofs("bitwuzla", LIMITS)
+    for name in ("v1", "v2"):
+        square = bits.multiply(variable(name, 8), variable(name, 8))
+        assert proofs.ask([bits.equal(bits.extract(square, 1, 0), constant(2, 2))], 5).status == "unsat"
+    assert len(proofs._known) == 1 and proofs.said == {"unsat": 2}
+
+
+def test_lemmas_that_have_had_their_time_are_not_asked():
+    proofs = _Proofs("bitwuzla", Limits(1e-9))
+    x = variable("x", 8)
+    assert proofs.ask([bits.less(x, constant(3, 8))], 5).status == "sat"
+    assert proofs.ask([bits.less(x, constant(4, 8))], 5).status == "unknown"
+    assert proofs.ask([bits.less(x, constant(3, 8))], 5).status == "sat"  # what is known stays known
