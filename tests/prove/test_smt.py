@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 
+import numpy as np
 import pytest
 from tests.prove.examples import identity
 
@@ -94,6 +95,12 @@ def test_memory_limit(solver: str) -> None:
     reply = ask(solver, factoring(200), Limits(60, 20))
     assert reply.status == "unknown"
     assert reply.reason == "the memory limit of 20 MB"
+
+
+def test_what_the_process_holds_already_is_not_the_solvers() -> None:
+    held = np.ones(40_000_000)  # 320 MB
+    assert ask("bitwuzla", "(declare-const x (_ BitVec 4)) (assert (= x (bvmul x x)))", Limits(20, 100)).status == "sat"
+    assert held[-1] == 1
 
 
 def test_a_check_at_its_limit_says_what_was_tried(monkeypatch) -> None:
@@ -271,11 +278,11 @@ def test_limits_reach_every_question(monkeypatch) -> None:
 def test_a_check_at_its_memory_limit_says_so() -> None:
     fp16 = parse_format("fp16")
     claim = Claim(Values("x y z", fp16), (x * y) * z <= x * (y * z) + y, requires=(x > 1) & (y > 1) & (z > 1))
-    verdict = prove.check(claim, method="smt", seconds=60, megabytes=20)
+    verdict = prove.check(claim, method="smt", seconds=60, megabytes=1)
     assert isinstance(verdict, Unknown)
-    assert verdict.reason == "the memory limit of 20 MB"
+    assert verdict.reason == "the memory limit of 1 MB"
     with pytest.raises(InputError, match="megabytes"):
-        prove.check(Claim(Values("x", Fixed(2)), x == x), method="enumerate", megabytes=20)
+        prove.check(Claim(Values("x", Fixed(2)), x == x), method="enumerate", megabytes=1)
 
 
 @pytest.mark.parametrize("name", ["a|b", "x\\y", "exp.0", "n1", "(x)", "é"])

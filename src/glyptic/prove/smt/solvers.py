@@ -10,6 +10,7 @@ which a busy machine does not use up, and of memory; whatever else goes wrong in
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ _POLL = 0.02  # how often z3's processor time is looked at, in seconds
 class Limits:
     """What one question may cost; None is no limit.
 
-    Seconds are of the solver's processor time. Memory is the whole process's for bitwuzla, its own for z3 and cvc5.
+    Seconds are of the solver's processor time, and memory is the solver's, whatever else the process holds.
     """
 
     seconds: float | None = 60.0
@@ -139,6 +140,16 @@ def _over(limits: Limits) -> Callable[[], bool]:
     return lambda: limits.seconds is not None and clock() - start >= limits.seconds
 
 
+def _resident() -> int:
+    """The megabytes that this process holds now; where no file tells, the most that it ever held."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+    except (OSError, ValueError):
+        import resource  # not there on every system
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> (20 if sys.platform == "darwin" else 10)
+
+
 def _failed(said: str) -> str:
     return f"a failure of the solver: {' '.join(said.split())[:200]}"
 
@@ -190,7 +201,8 @@ def _ask_bitwuzla(script: str, limits: Limits) -> Reply:
     options = bitwuzla.Options()
     options.set(bitwuzla.Option.PRODUCE_MODELS, True)
     if limits.megabytes is not None:
-        options.set(bitwuzla.Option.MEMORY_LIMIT, limits.megabytes)
+        # bitwuzla counts all that the process holds: a notebook's arrays are not the question's
+        options.set(bitwuzla.Option.MEMORY_LIMIT, limits.megabytes + _resident())
     parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
     parser.parse(script, True, False)
     solver, over = parser.bitwuzla(), _over(limits)
