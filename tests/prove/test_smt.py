@@ -278,7 +278,7 @@ def test_limits_reach_every_question(monkeypatch) -> None:
 def test_a_check_at_its_memory_limit_says_so() -> None:
     fp16 = parse_format("fp16")
     claim = Claim(Values("x y z", fp16), (x * y) * z <= x * (y * z) + y, requires=(x > 1) & (y > 1) & (z > 1))
-    verdict = prove.check(claim, method="smt", seconds=60, megabytes=20, solvers=["z3"])
+    verdict = smt.check(claim, fp16, seconds=60, megabytes=20, solvers=["z3"])
     assert isinstance(verdict, Unknown)
     assert verdict.reason == "the memory limit of 20 MB"
     with pytest.raises(InputError, match="megabytes"):
