@@ -38,6 +38,12 @@ def test_in_16_bits_a_sum_in_two_parts_is_the_sum():
     assert isinstance(prove(Job("add.copy", "fp16", seconds=20, terms="plain")).verdict, Proved)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["normalize.zero_one", "closure.conjunction", "compose.relay, a's turn"])
+def test_in_16_bits_deciders_are_normalized_and_joined(name):
+    assert isinstance(prove(Job(name, "fp16", seconds=60, terms="plain")).verdict, Proved)
+
+
 @pytest.mark.parametrize(
     ("name", "scope"),
     [
@@ -90,6 +96,26 @@ def test_sweeping_says_what_trying_all_values_says(seed):
     unique = list({id(node): node for node in (*leaves, *results)}.values())
     swept = Sweep(unique, [], some, (-8, 7), proofs.ask).refutes(conditions)
     assert swept == (not met.any())
+
+
+def test_what_a_case_is_given_stays_given():
+    """x < 0 stands in the circuit too, where it becomes `true`; what comes later must still know it."""
+    x, zero = variable("x", 8), constant(0, 8)
+    size = bits.choose(bits.less(x, zero), bits.negate(x), x)
+    same = bits.choose(bits.less(zero, x), constant(5, 8), x)
+    total, some = bits.add(size, same), {"x": np.array([200, 130, 255])}
+    sweep = Sweep([x, size, same, total], [bits.less(x, zero)], some, (-127, 127), _Proofs("bitwuzla", LIMITS).ask, depth=1)
+    assert sweep.refutes([bits.less(x, zero), bits.opposite(bits.equal(total, zero))])
+
+
+def test_a_result_and_its_negative_are_not_cut_apart():
+    """[(−a) + b] = −[a + (−b)] holds of all a and b, and not of four strangers."""
+    results = [a, b] = [bits.multiply(variable(name, 8), variable(name, 8)) for name in ("v", "w")]
+    results += [bits.negate(a), bits.negate(b)]
+    conditions = [bits.opposite(bits.equal(bits.add(results[2], b), bits.negate(bits.add(a, results[3]))))]
+    points = {name: np.array([1, 2, 77]) for name in ("v", "w")}
+    sweep = Sweep(results, [], points, (-127, 127), _Proofs("bitwuzla", LIMITS).ask)
+    assert sweep.refutes(conditions) and not {id(a), id(b)} & {id(node) for node in sweep._shared(conditions)[2:]}
 
 
 def test_a_lemma_asked_under_other_names_is_asked_once():

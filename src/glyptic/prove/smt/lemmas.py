@@ -36,27 +36,27 @@ class Lemmas:
         return together(self._replies(solver, scripts, limits))
 
     def _replies(self, solver: str, scripts: Sequence[str], limits: Limits) -> Iterator[Reply]:
-        """Each as a whole, within a short time; then by lemmas; then as a whole, within the limit."""
+        """Each as a whole, within a short time; by lemmas that are near at hand; by all; as a whole, within the limit."""
         short = limits if limits.seconds is None else replace(limits, seconds=min(limits.seconds, _DIRECT))
         proofs = _Proofs(solver, limits)
-        sweep = None if self._points is None else self._sweep(proofs, self._points)
+        sweeps = [] if self._points is None else [self._sweep(proofs, self._points, thorough) for thorough in (False, True)]
         for script in scripts:
             reply = ask(solver, script, short)
-            if reply.status == "unknown" and sweep is not None:
+            if reply.status == "unknown" and sweeps:
                 before = proofs.said["unsat"]
                 clock = processor_clock()
                 start = clock()
-                if sweep.refutes(self.conditions[script]):
+                if any(sweep.refutes(self.conditions[script]) for sweep in sweeps):
                     number = max(1, proofs.said["unsat"] - before)
                     reply = replace(reply, status="unsat", seconds=clock() - start, reason=f"by {number} lemmas")
             yield ask(solver, script, limits) if reply.status == "unknown" and limits != short else reply
 
-    def _sweep(self, proofs: _Proofs, values: Mapping[str, np.ndarray]) -> Sweep:
+    def _sweep(self, proofs: _Proofs, values: Mapping[str, np.ndarray], thorough: bool = True) -> Sweep:
         format = self.claim.subject.format
         assert isinstance(format, Format)
         ends = format.min_code, format.max_code
         given = [*self.question.domain, self.question.given]
-        return Sweep(self.question.results, given, values, ends, proofs.ask)
+        return Sweep(self.question.results, given, values, ends, proofs.ask, thorough=thorough)
 
     @cached_property
     def _points(self) -> Mapping[str, np.ndarray] | None:

@@ -9,6 +9,8 @@ cut     what both sides are made of stands for any value of the format: what hol
 split   a value that is positive, 0 or negative is three questions, in each of which everything is swept: in the case x > 0 the
         solver sees that x⁺ is x and x⁻ is 0, and what remains of the lemma above is [z − 0] = z.
 
+What is cut is split first; what is not cut, only by a sweep that is `thorough`, for which there must be time.
+
 Values that refute a lemma are a point more. Nothing is assumed: points only say what is worth asking, and every lemma is a
 solver's `unsat`. What is left open is left open.
 """
@@ -26,9 +28,10 @@ from glyptic.prove.smt.bits import BOOLEAN, Bits, constant
 from glyptic.prove.smt.solvers import Reply
 
 Ask = Callable[[Sequence[Bits], float], Reply]  # what a solver says of conditions within some seconds
-FIRST, IN_A_CASE, LAST = 4.0, 0.6, 20.0  # seconds for a lemma, for one in a case, and for what is left of the question itself
+FIRST, QUICK, IN_A_CASE, LAST = 4.0, 1.0, 0.6, 20.0  # seconds for a lemma, one in haste, one in a case, and the question itself
 _TRIED = 512  # points at random in a case
 DEEPEST = 3  # how many values are split by sign at once
+LITTLE = 8  # nodes between a result and those that it is made of: a rounded operation has more, a sign or a choice fewer
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Sweep:
     ends: tuple[int, int]  # the codes between which every value is
     ask: Ask
     depth: int = 0
+    thorough: bool = True
     _instead: dict[int, Bits] = field(default_factory=dict)  # by the id of a node, what has taken its place
     _values: dict[int, Any] = field(default_factory=dict)  # of nodes at the points
     _behaviours: dict[int, tuple[int, bytes]] = field(default_factory=dict)
@@ -53,7 +57,8 @@ class Sweep:
         """Whether no values meet the conditions, as far as lemmas and the solver can tell."""
         self._walk(conditions)
         left = [self._now(condition) for condition in conditions]
-        return bits.FALSE in left or self._impossible(left, self._patience if self.depth else LAST)
+        seconds = self._patience if self.depth else LAST
+        return bits.FALSE in left or self._impossible(left, seconds, seconds)
 
     # Walking -----------------------------------------------------------------------------------------------------------------
 
@@ -72,7 +77,7 @@ class Sweep:
     def _settle(self, node: Bits) -> Bits:
         now = self._now(node)
         found = self._like(now)
-        if found is not None and found is not now and self._impossible([_different(now, found)], self._patience):
+        if found is not None and found is not now and self._impossible([_different(now, found)], self._patience, self._haste):
             now = found
         elif not now.is_constant:
             self._representatives.setdefault(self._behaviour(now), now)
@@ -120,6 +125,11 @@ class Sweep:
         return IN_A_CASE if self.depth else FIRST
 
     @property
+    def _haste(self) -> float:
+        """The patience with a lemma that had to be asked whole."""
+        return self._patience if self.thorough else QUICK
+
+    @property
     def _width(self) -> int:
         return self.results[0].width
 
@@ -129,13 +139,14 @@ class Sweep:
 
     # Lemmas ----------------------------------------------------------------------------------------------------------------
 
-    def _impossible(self, conditions: Sequence[Bits], seconds: float) -> bool:
+    def _impossible(self, conditions: Sequence[Bits], seconds: float, whole: float) -> bool:
         """Whether no values meet the conditions: with what they share cut, or, if that asks too much of all values, whole."""
         shared = self._shared(conditions)
         for stops in (shared, []) if shared else ([],):
             cut = self._cut(conditions, stops)
-            reply = self.ask([*cut.given, *cut.conditions], seconds)
-            if reply.status == "unsat" or (reply.status == "unknown" and self._in_cases(cut)):
+            reply = self.ask([*cut.given, *cut.conditions], seconds if stops or not shared else whole)
+            split = bool(stops) or self.thorough
+            if reply.status == "unsat" or (reply.status == "unknown" and split and self._in_cases(cut)):
                 return True
         if reply.status == "sat":
             self._learn(reply.model)
@@ -155,14 +166,18 @@ class Sweep:
             self._representatives.setdefault(self._behaviour(node), node)
 
     def _shared(self, conditions: Sequence[Bits]) -> list[Bits]:
-        """Results that occur in more than one of the parts of which the conditions are made."""
+        """Results that occur in more than one of the parts of which the conditions are made.
+
+        Not those that are made of others by little, such as −x and relu(x) of x: cut apart they would be strangers.
+        """
         sides = [side for condition in conditions for side in _sides(condition)]
         cones = [{id(node) for node in bits.in_order([side])} for side in sides]
-        return [
-            result
+        shared = {
+            number: result
             for number, result in self._settled.items()
             if result.operation != "variable" and sum(number in cone for cone in cones) > 1
-        ]
+        }
+        return [result for result in shared.values() if len(bits.in_order(result.arguments, shared)) > LITTLE]
 
     def _cut(self, conditions: Sequence[Bits], shared: Sequence[Bits]) -> Cut:
         """The conditions with some results made variables."""
@@ -172,8 +187,9 @@ class Sweep:
         variables = [node for node in order if node.operation == "variable" and node.width != BOOLEAN]
         names = {node.detail for node in variables}
         used = [node for node in shared if fresh[id(node)].detail in names]
-        given = bits.replaced(bits.replaced(self.given, self._instead), fresh)
-        given = [one for one in given if one is not bits.TRUE and names >= _names(one)]
+        # as it is too: x < 0 is true where it is given, and so may have become `true` itself
+        given = bits.replaced([*self.given, *bits.replaced(self.given, self._instead)], fresh)
+        given = [one for one in dict.fromkeys(given) if one is not bits.TRUE and names >= _names(one)]
         given += [part for node in used if self._in_range(node) for part in self._between(fresh[id(node)])]
         points = {name: self.points[name] for name in names if name in self.points}
         points |= {fresh[id(node)].detail: np.asarray(self._at_points(node)) for node in used}
