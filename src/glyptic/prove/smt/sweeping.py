@@ -40,6 +40,7 @@ class Sweep:
     points: Mapping[str, np.ndarray]  # of every variable, some values for which that holds
     ends: tuple[int, int]  # the codes between which every value is
     ask: Ask
+    over: Callable[[], bool] = lambda: False  # whether the time for all of this has passed: then nothing more is tried
     depth: int = 0
     _instead: dict[int, Bits] = field(default_factory=dict)  # by the id of a node, what has taken its place
     _values: dict[int, Any] = field(default_factory=dict)  # of nodes at the points
@@ -131,6 +132,8 @@ class Sweep:
 
     def _impossible(self, conditions: Sequence[Bits], seconds: float) -> bool:
         """Whether no values meet the conditions: with what they share cut, or, if that asks too much of all values, whole."""
+        if self.over():  # the cases of cases are many, and each takes time even where no solver is asked
+            return False
         shared = self._shared(conditions)
         for stops in (shared, []) if shared else ([],):
             cut = self._cut(conditions, stops)
@@ -205,7 +208,7 @@ class Sweep:
         return self.depth < DEEPEST and any(
             all(self._in_case(cut, value, sign) for sign in (1, 0, -1))
             for value in cut.variables
-            if value.width == self._width and self._changes_sign(cut.points[value.detail])
+            if not self.over() and value.width == self._width and self._changes_sign(cut.points[value.detail])
         )
 
     def _changes_sign(self, values: np.ndarray) -> bool:
@@ -223,14 +226,15 @@ class Sweep:
         if not met.any() or not results:
             return self.ask([*given, *conditions], IN_A_CASE).status == "unsat"
         points = self._more({name: values[met] for name, values in cut.points.items()}, given)
-        return Sweep(results, given, points, self.ends, self.ask, self.depth + 1).refutes(conditions)
+        return Sweep(results, given, points, self.ends, self.ask, self.over, self.depth + 1).refutes(conditions)
 
     def _more(self, points: Mapping[str, np.ndarray], given: Sequence[Bits]) -> dict[str, np.ndarray]:
         """Points of a case, and others at random that meet what is given: a value that was cut may be any."""
         chance, mask = np.random.default_rng(len(given)), (1 << self._width) - 1
         low, high = self.ends
         codes = {name: chance.integers(low, high, _TRIED, endpoint=True) & mask for name in points}
-        met = np.logical_and.reduce([np.broadcast_to(np.asarray(x, bool), _TRIED) for x in bits.compute(given, codes)])
+        held = [np.ones(_TRIED, bool), *(np.broadcast_to(np.asarray(x, bool), _TRIED) for x in bits.compute(given, codes))]
+        met = np.logical_and.reduce(held)  # of nothing given, everywhere
         return {name: np.concatenate([np.asarray(values) & mask, codes[name][met]]) for name, values in points.items()}
 
 
