@@ -111,7 +111,7 @@ def test_lemmas_that_have_had_their_time_are_not_asked():
 
 def many_cases(questions: int = 6) -> tuple[list[Bits], list[Bits]]:
     """Results of several values, every one of which changes its sign, and a condition over all of them."""
-    made = list(variable(f"v{k}", 8) for k in range(questions))
+    made = [variable(f"v{k}", 8) for k in range(questions)]
     for k in range(questions, 6 * questions):
         made.append(bits.multiply(made[k - questions], made[k - 1]))
     return made, [bits.equal(made[-1], made[-2])]
@@ -148,8 +148,7 @@ def test_a_check_by_lemmas_keeps_to_its_limit(monkeypatch):
     monkeypatch.setattr("glyptic.prove.smt.lemmas._DIRECT", 1e-3)
     claim = theorem("linear.in_place").claim(*read_scope("fp16"))
     start = time.thread_time()
-    said = Lemmas(claim, question := pose(claim, claim.subject.format, "plain"), {
-        bits.script(part): part for part in question.failing_parts[:1]
-    })
+    question = pose(claim, claim.subject.format, "plain")
+    said = Lemmas(claim, question, {bits.script(part): part for part in question.failing_parts[:1]})
     reply = said.asked("bitwuzla", list(said.conditions), Limits(0.1, 2048))
     assert reply.status in ("unknown", "unsat") and time.thread_time() - start < 15
