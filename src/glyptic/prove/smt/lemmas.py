@@ -89,7 +89,10 @@ class _Watch:
 
 @dataclass
 class _Proofs:
-    """What one solver has said; the same question under other names is asked once."""
+    """What one solver has said; the same question under other names is asked once.
+
+    It is the same if its text is, with the variables called by their order: sorts and widths are part of the text.
+    """
 
     solver: str
     limits: Limits

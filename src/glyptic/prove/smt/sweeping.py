@@ -11,6 +11,23 @@ split   a value that is positive, 0 or negative is three questions, in each of w
 
 Values that refute a lemma are a point more. Nothing is assumed: points only say what is worth asking, and every lemma is a
 solver's `unsat`. What is left open is left open.
+
+Why it is right. Of one `Sweep` two things are true at all times, wherever everything that is `given` holds:
+
+instead   every node has the value of what has taken its place;
+ranged    every result of which it is noted lies between the ends.
+
+They speak of what is given alone, never of the question that was being asked: so one sweep serves several questions, and what
+one part of a claim has settled is right for every other. Nothing is noted but by `_impossible` or by `_in_range`, that is by an
+`unsat`; and that is enough. Take values at which the given and the conditions hold, and give every variable of a cut the
+value of the result that it stands for. Then all that was asked holds as well: the conditions, for equals stand for equals; the
+given as it is now, by the first (a condition that was itself settled has become `true`: less is asked then, never more); the
+ranges of cut results, by the second. So where there is no solution of what was asked there are no such values. To leave out
+something given only asks for more. The range of a result is proved from the ranges of results below it, never from its own.
+
+The three cases of a sign are all that there are. Each has a sweep of its own, to which its case is given; nothing comes back
+from there but yes or no. Variables of a cut are called by the depth of their sweep, so that those of a case are not taken for
+those that it was handed. A node that is known by its id is kept (`_alive`, `_settled`): no other gets the same.
 """
 
 from __future__ import annotations
