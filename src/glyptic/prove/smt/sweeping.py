@@ -204,6 +204,8 @@ class Sweep:
     def _in_range(self, result: Bits) -> bool:
         """Whether a result is proved to be a code of the format, whatever codes it is made of."""
         if id(result) not in self._ranged:
+            if self.over():
+                return False
             self._ranged[id(result)] = False  # while it is being asked
             asked = [bits.opposite(part) for part in self._between(result)]
             met = {id(node) for node in bits.in_order([result])}
