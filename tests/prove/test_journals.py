@@ -379,6 +379,24 @@ def test_a_lock_is_given_back_when_a_journal_is_refused_or_closed(tmp_path):
     assert prove.check(claim, journal=path, **QUIET)
 
 
+def test_a_journal_that_a_link_leads_to_has_the_same_lock_and_is_removed_in_its_place(tmp_path):
+    """By a link and by its own name a journal is one: what is written through either is the same file."""
+    claim = Claim(Values("x", Fixed(2)), x + B + B - B == 0)
+    path, folder = tmp_path / "journal.json", tmp_path / "elsewhere"
+    folder.mkdir()
+    link, through = folder / "link.json", tmp_path / "folder"
+    link.symlink_to(path)
+    through.symlink_to(tmp_path)
+    first = Journal(Job(claim), plan(claim), path)
+    for other in (link, through / "journal.json"):
+        with pytest.raises(FileError, match="another process"):
+            Journal(Job(claim), plan(claim), other)
+    first.close()
+    assert path.exists() and isinstance(prove.check(claim, journal=link, **QUIET), Proved)
+    assert link.is_symlink() and not path.exists()
+    assert sorted(place.name for place in tmp_path.rglob("*")) == ["elsewhere", "folder", "link.json"]
+
+
 def test_a_block_s_journal_too(tmp_path, monkeypatch):
     monkeypatch.setattr(units_module, "VALUES_IN_UNIT", 5)
     claim = Claim(prove.block(doubled(Fixed(2)), free=["x"]), prove.after("y") >= 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from glyptic.prove.smt.agreement import points
 from glyptic.prove.smt.bits import Bits, constant, variable
 from glyptic.prove.smt.lemmas import Lemmas, _Proofs
 from glyptic.prove.smt.questions import Question, pose
-from glyptic.prove.smt.solvers import Limits, ask
+from glyptic.prove.smt.solvers import Limits, Reply, ask
 from glyptic.prove.smt.sweeping import Sweep
 
 LIMITS = Limits(20.0, 2048)
@@ -132,3 +133,48 @@ def test_lemmas_that_have_had_their_time_are_not_asked():
     assert proofs.ask([bits.less(x, constant(3, 8))], 5).status == "sat"
     assert proofs.ask([bits.less(x, constant(4, 8))], 5).status == "unknown"
     assert proofs.ask([bits.less(x, constant(3, 8))], 5).status == "sat"  # what is known stays known
+
+
+def many_cases(questions: int = 6) -> tuple[list[Bits], list[Bits]]:
+    """Results of several values, every one of which changes its sign, and a condition over all of them."""
+    made = [variable(f"v{k}", 8) for k in range(questions)]
+    for k in range(questions, 6 * questions):
+        made.append(bits.multiply(made[k - questions], made[k - 1]))
+    return made, [bits.equal(made[-1], made[-2])]
+
+
+def test_a_sweep_ends_when_its_time_is_over_though_no_solver_is_asked():
+    """A solver that never knows leaves cases of cases of cases: these are many, and take our own time, which is limited too."""
+    results, conditions = many_cases()
+    proofs, asked = _Proofs("bitwuzla", Limits(0.05)), []
+
+    def never_knows(_: object, __: float) -> Reply:
+        asked.append(True)
+        assert len(asked) < 20_000, "it goes on and on"
+        return Reply("bitwuzla", "unknown")
+
+    points_of = {node.detail: np.arange(-3, 4) * (k + 1) & 255 for k, node in enumerate(results[:6])}
+    with proofs.watch:
+        sweep = Sweep(results, [], points_of, (-127, 127), never_knows, proofs.over)
+        assert not sweep.refutes(conditions)
+        assert proofs.watch.seconds < 5
+    assert proofs.over()
+
+
+def test_a_case_of_which_nothing_is_given_is_tried_at_points_too():
+    """Where a value is 0, and of no other anything is known, all values are points of the case."""
+    x, y = variable("x", 8), variable("y", 8)
+    sweep = Sweep([x, y], [], {"x": np.array([-1, 0, 1])}, (-127, 127), _Proofs("bitwuzla", LIMITS).ask)
+    more = sweep._more({"x": np.array([0, 0])}, [])
+    assert more["x"].shape == (2 + 512,)
+
+
+def test_a_check_by_lemmas_keeps_to_its_limit(monkeypatch):
+    """What was tried for minutes under a limit of a tenth of a second."""
+    monkeypatch.setattr("glyptic.prove.smt.lemmas._DIRECT", 1e-3)
+    claim = theorem("linear.in_place").claim(*read_scope("fp16"))
+    start = time.thread_time()
+    question = pose(claim, claim.subject.format, "plain")
+    said = Lemmas(claim, question, {bits.script(part): part for part in question.failing_parts[:1]})
+    reply = said.asked("bitwuzla", list(said.conditions), Limits(0.1, 2048))
+    assert reply.status in ("unknown", "unsat") and time.thread_time() - start < 15

@@ -93,7 +93,7 @@ class Journal:
     def remove(self) -> None:
         """The job is decided: the journal has served."""
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            _place(self.path).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let others have the file."""
@@ -223,8 +223,14 @@ def _lies_in(claim: Claim, unit: Unit, example: tuple[int, ...]) -> bool:
 # One process at a time ----------------------------------------------------------------------------------------------------
 
 
+def _place(path: Path) -> Path:
+    """Where a journal is in truth, as `write_whole` has it: by whatever link it is named, it is one, and has one lock."""
+    return Path(os.path.realpath(path))
+
+
 def _lock_path(path: Path) -> Path:
-    return path.with_name(f".{path.name}.lock")
+    place = _place(path)
+    return place.with_name(f".{place.name}.lock")
 
 
 def _locked(path: Path) -> int | None:

@@ -43,12 +43,12 @@ class Lemmas:
         for script in scripts:
             reply = ask(solver, script, short)
             if reply.status == "unknown" and sweeps:
-                before = proofs.said["unsat"]
-                clock = processor_clock()
-                start = clock()
-                if any(sweep.refutes(self.conditions[script]) for sweep in sweeps):
-                    number = max(1, proofs.said["unsat"] - before)
-                    reply = replace(reply, status="unsat", seconds=clock() - start, reason=f"by {number} lemmas")
+                before, start = proofs.said["unsat"], proofs.watch.seconds
+                with proofs.watch:
+                    refuted = any(sweep.refutes(self.conditions[script]) for sweep in sweeps)
+                if refuted:
+                    number, seconds = max(1, proofs.said["unsat"] - before), proofs.watch.seconds - start
+                    reply = replace(reply, status="unsat", seconds=seconds, reason=f"by {number} lemmas")
             yield ask(solver, script, limits) if reply.status == "unknown" and limits != short else reply
 
     def _sweep(self, proofs: _Proofs, values: Mapping[str, np.ndarray], thorough: bool = True) -> Sweep:
@@ -56,7 +56,7 @@ class Lemmas:
         assert isinstance(format, Format)
         ends = format.min_code, format.max_code
         given = [*self.question.domain, self.question.given]
-        return Sweep(self.question.results, given, values, ends, proofs.ask, thorough=thorough)
+        return Sweep(self.question.results, given, values, ends, proofs.ask, proofs.over, thorough=thorough)
 
     @cached_property
     def _points(self) -> Mapping[str, np.ndarray] | None:
@@ -69,13 +69,35 @@ class Lemmas:
         return {name: some[met] for name, some in values.items()} if met.any() else None
 
 
+class _Watch:
+    """The processor time of this thread inside `with`, in all."""
+
+    def __init__(self) -> None:
+        self._clock, self._before = processor_clock(), 0.0
+        self._since: float | None = None
+
+    def __enter__(self) -> None:
+        self._since = self._clock()
+
+    def __exit__(self, *_: object) -> None:
+        self._before, self._since = self.seconds, None
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (0.0 if self._since is None else self._clock() - self._since)
+
+
 @dataclass
 class _Proofs:
-    """What one solver has said; the same question under other names is asked once."""
+    """What one solver has said; the same question under other names is asked once.
+
+    It is the same if its text is, with the variables called by their order: sorts and widths are part of the text.
+    """
 
     solver: str
     limits: Limits
     said: Counter[str] = field(default_factory=Counter)
+    watch: _Watch = field(default_factory=_Watch)  # of the sweeps: what they do themselves takes time as well
     _known: dict[str, Reply] = field(default_factory=dict)
     _spent: float = 0.0
 
@@ -86,13 +108,20 @@ class _Proofs:
         script, names = _renamed(bits.script(conditions))
         reply = self._known.get(script)
         if reply is None:
-            if self.limits.seconds is not None and self._spent > _PATIENCE * self.limits.seconds:
+            if self._is_over(self._spent):
                 return Reply(self.solver, "unknown", reason=self.limits.of_time)
             reply = ask(self.solver, script, replace(self.limits, seconds=seconds))
             self._spent += reply.seconds
             self._known |= {script: reply} if reply.status in ("sat", "unsat") else {}
         self.said[reply.status] += 1
         return replace(reply, model={name: reply.model[new] for name, new in names.items() if new in reply.model})
+
+    def over(self) -> bool:
+        """Whether all lemmas together have had their time, the solver's (which may be another process's) or ours."""
+        return self._is_over(max(self._spent, self.watch.seconds))
+
+    def _is_over(self, seconds: float) -> bool:
+        return self.limits.seconds is not None and seconds > _PATIENCE * self.limits.seconds
 
 
 def _renamed(script: str) -> tuple[str, dict[str, str]]:

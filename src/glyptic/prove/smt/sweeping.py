@@ -13,6 +13,23 @@ What is cut is split first; what is not cut, only by a sweep that is `thorough`,
 
 Values that refute a lemma are a point more. Nothing is assumed: points only say what is worth asking, and every lemma is a
 solver's `unsat`. What is left open is left open.
+
+Why it is right. Of one `Sweep` two things are true at all times, wherever everything that is `given` holds:
+
+instead   every node has the value of what has taken its place;
+ranged    every result of which it is noted lies between the ends.
+
+They speak of what is given alone, never of the question that was being asked: so one sweep serves several questions, and what
+one part of a claim has settled is right for every other. Nothing is noted but by `_impossible` or by `_in_range`, that is by an
+`unsat`; and that is enough. Take values at which the given and the conditions hold, and give every variable of a cut the
+value of the result that it stands for. Then all that was asked holds as well: the conditions, for equals stand for equals; the
+given, and the same as it is now, by the first (a condition that was itself settled has become `true`, and is asked as it was);
+the ranges of cut results, by the second. So where there is no solution of what was asked there are no such values. To leave out
+something given only asks for more. The range of a result is proved from the ranges of results below it, never from its own.
+
+The three cases of a sign are all that there are. Each has a sweep of its own, to which its case is given; nothing comes back
+from there but yes or no. Variables of a cut are called by the depth of their sweep, so that those of a case are not taken for
+those that it was handed. A node that is known by its id is kept (`_alive`, `_settled`): no other gets the same.
 """
 
 from __future__ import annotations
@@ -43,6 +60,7 @@ class Sweep:
     points: Mapping[str, np.ndarray]  # of every variable, some values for which that holds
     ends: tuple[int, int]  # the codes between which every value is
     ask: Ask
+    over: Callable[[], bool] = lambda: False  # whether the time for all of this has passed: then nothing more is tried
     depth: int = 0
     thorough: bool = True
     _instead: dict[int, Bits] = field(default_factory=dict)  # by the id of a node, what has taken its place
@@ -141,6 +159,8 @@ class Sweep:
 
     def _impossible(self, conditions: Sequence[Bits], seconds: float, whole: float) -> bool:
         """Whether no values meet the conditions: with what they share cut, or, if that asks too much of all values, whole."""
+        if self.over():  # the cases of cases are many, and each takes time even where no solver is asked
+            return False
         shared = self._shared(conditions)
         for stops in (shared, []) if shared else ([],):
             cut = self._cut(conditions, stops)
@@ -200,6 +220,8 @@ class Sweep:
     def _in_range(self, result: Bits) -> bool:
         """Whether a result is proved to be a code of the format, whatever codes it is made of."""
         if id(result) not in self._ranged:
+            if self.over():
+                return False
             self._ranged[id(result)] = False  # while it is being asked
             asked = [bits.opposite(part) for part in self._between(result)]
             met = {id(node) for node in bits.in_order([result])}
@@ -221,7 +243,7 @@ class Sweep:
         return self.depth < DEEPEST and any(
             all(self._in_case(cut, value, sign) for sign in (1, 0, -1))
             for value in cut.variables
-            if value.width == self._width and self._changes_sign(cut.points[value.detail])
+            if not self.over() and value.width == self._width and self._changes_sign(cut.points[value.detail])
         )
 
     def _changes_sign(self, values: np.ndarray) -> bool:
@@ -239,14 +261,15 @@ class Sweep:
         if not met.any() or not results:
             return self.ask([*given, *conditions], IN_A_CASE).status == "unsat"
         points = self._more({name: values[met] for name, values in cut.points.items()}, given)
-        return Sweep(results, given, points, self.ends, self.ask, self.depth + 1).refutes(conditions)
+        return Sweep(results, given, points, self.ends, self.ask, self.over, self.depth + 1).refutes(conditions)
 
     def _more(self, points: Mapping[str, np.ndarray], given: Sequence[Bits]) -> dict[str, np.ndarray]:
         """Points of a case, and others at random that meet what is given: a value that was cut may be any."""
         chance, mask = np.random.default_rng(len(given)), (1 << self._width) - 1
         low, high = self.ends
         codes = {name: chance.integers(low, high, _TRIED, endpoint=True) & mask for name in points}
-        met = np.logical_and.reduce([np.broadcast_to(np.asarray(x, bool), _TRIED) for x in bits.compute(given, codes)])
+        held = [np.ones(_TRIED, bool), *(np.broadcast_to(np.asarray(x, bool), _TRIED) for x in bits.compute(given, codes))]
+        met = np.logical_and.reduce(held)  # of nothing given, everywhere
         return {name: np.concatenate([np.asarray(values) & mask, codes[name][met]]) for name, values in points.items()}
 
 
