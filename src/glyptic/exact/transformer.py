@@ -20,7 +20,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -38,6 +37,7 @@ from glyptic.numbers import (
     decode,
     encode,
     same_numbers,
+    written,
     written_in,
 )
 from glyptic.text import printable
@@ -50,27 +50,40 @@ _WORDS = {TIE: "a tie", "UNDEFINED": "a run that met 0/0"}  # what is said in pl
 Input = str | Sequence[str]
 
 
-_FORMATS: WeakKeyDictionary[Part, AnyFormat] = WeakKeyDictionary()  # of parts, once it is known
-
-
 class Part:
-    """Arrays of codes that belong together, and to one format: that of `encode`, or of the first transformer they are in."""
+    """Arrays of codes that belong together, and to one format: that of `encode`, or of the first transformer they are in.
+
+    Each array knows the format, so that a part made of another's arrays, by `dataclasses.replace` or by hand, is in it too.
+    """
 
     def __post_init__(self) -> None:
+        format = None
         for name, array in vars(self).items():
             if not isinstance(array, np.ndarray | np.generic):
                 raise ModelError(
                     f"{name} of a {type(self).__name__} is {shown(array)}, not an array of codes; "
                     f"{type(self).__name__}.of makes one from numbers."
                 )
-            _belong(self, written_in(array), name)  # type: ignore[arg-type]  # a scalar has none
-            object.__setattr__(self, name, np.asarray(array))
+            own = written_in(array)  # type: ignore[arg-type]  # a scalar has none
+            if own is not None and format is not None and not same_numbers(own, format):
+                raise _of_another_format(name, own, format)
+            format = format or own
+        _write(self, format)
 
 
-def _belong(part: Part, format: AnyFormat | None, name: str) -> None:
-    """A part is in a format from now on, if one is given; if it was in another, it is refused."""
-    if format is not None and not same_numbers(_FORMATS.setdefault(part, format), format):
-        raise _of_another_format(name, _FORMATS[part], format)
+def _write(part: Part, format: AnyFormat | None) -> None:
+    for name, array in vars(part).items():
+        object.__setattr__(part, name, written(array, format))
+
+
+def _belong(part: Part, format: AnyFormat, name: str) -> None:
+    """A part is in a format from now on; if it was in another, it is refused."""
+    for array in vars(part).values():
+        own = written_in(array)
+        if own is None:
+            return _write(part, format)
+        if not same_numbers(own, format):
+            raise _of_another_format(name, own, format)
 
 
 def _of_another_format(name: str, own: AnyFormat, other: AnyFormat) -> ModelError:
@@ -227,8 +240,6 @@ class Transformer:
                 )
             if array.shape != shape:
                 raise ModelError(f"{part} has shape {array.shape}; it must be {shape}.")
-            if array.flags.writeable:
-                array.flags.writeable = False
             check_codes(array, self.format, part)
         _check_norms(self)
         _check_scale(self)
@@ -489,7 +500,7 @@ def _check_formats(transformer: Transformer) -> None:
         own = written_in(array)
         if own is not None and not same_numbers(own, format):
             raise _of_another_format(name, own, format)
-        object.__setattr__(transformer, name, np.asarray(array))
+        object.__setattr__(transformer, name, written(array, own or format))
     named: list[tuple[str, Part | None]] = [("final_norm", transformer.final_norm)]
     for l, layer in enumerate(transformer.layers):
         named += [(f"layers.{l}.heads.{h}", head) for h, head in enumerate(layer.heads)]

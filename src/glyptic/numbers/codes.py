@@ -35,6 +35,40 @@ class Written(np.ndarray):
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With the format, so that weights which went to another process know it there."""
+        make, arguments, state = super().__reduce__()  # type: ignore[misc]
+        return make, arguments, (state, self.format)
+
+    def __setstate__(self, state: Any) -> None:
+        codes, self.format = state
+        super().__setstate__(codes)  # type: ignore[misc]
+
+
+def written(codes: Codes, format: AnyFormat | None) -> Codes:
+    """The codes as weights have them: those of this format, and not to be changed, here or by whoever made them.
+
+    Codes that someone could still write to are copied: a transformer that is in use, or proved, would change under their hands.
+
+    >>> mine = np.array([4, 2])
+    >>> kept = written(mine[:], as_format("fixed:2"))
+    >>> mine[0] = 7
+    >>> kept, str(written_in(kept))
+    (array([4, 2]), 'fixed:2')
+    """
+    plain = np.array(codes) if _writable(codes) else np.asarray(codes)
+    plain.flags.writeable = False
+    if format is None:
+        return plain
+    known = plain.view(Written)
+    known.format = format
+    return known
+
+
+def _writable(codes: Any) -> bool:
+    """Whether the array, or what it is a view of, can be written to."""
+    return isinstance(codes, np.ndarray) and (codes.flags.writeable or _writable(codes.base))
+
 
 def written_in(codes: Codes) -> AnyFormat | None:
     """The format that codes were written in, if they know it."""
@@ -159,6 +193,7 @@ def to_float64(codes: Codes, format: Format) -> np.ndarray:
     """The values as doubles; exact, since it is refused where a double is too short."""
     if format.precision > 53 or format.greatest_exponent + format.precision > 1023 or format.least_exponent < -1022:
         raise FormatError(f"{format} does not fit in float64; use decode for exact fractions.")
+    codes = np.asarray(codes)  # plain: what is computed with has no codes that could know a format
     if format.is_fixed:
         return np.ldexp(codes.astype(np.float64), format.least_exponent)
     rank = np.abs(codes) + np.where(codes == 0, 0, format._missing)
@@ -171,7 +206,7 @@ def check_codes(codes: Codes, format: AnyFormat, part: str) -> None:
     """Every code must be one of the format's; the error names the part and the place."""
     check_width(format)
     wrong = np.argwhere((codes < format.min_code) | (codes > format.max_code))
-    if wrong.size:
+    if len(wrong):  # not its size: the place of a number that stands alone is empty
         place = tuple(int(i) for i in wrong[0])
         raise FormatError(f"{_at(part, place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}.")
 
