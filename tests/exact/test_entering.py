@@ -16,9 +16,12 @@ from glyptic.exact import (
     Options,
     Sizes,
     Transformer,
+    describe,
     random_transformer,
     run,
     run_batch,
+    show_run,
+    show_trace,
     stages,
 )
 from glyptic.numbers import Fixed, Q, encode, parse_format, written_in
@@ -123,7 +126,8 @@ def test_a_part_made_anew_from_anothers_arrays_is_in_the_same_format() -> None:
 def test_nobody_can_write_to_the_weights_of_a_transformer() -> None:
     """A view of an array was kept as it was, and changed when the array did, also after runs and proofs."""
     mine = np.array([[16, 0], [0, 16]])
-    made = Transformer(Fixed(4), ("a", "b"), ("x", "y"), mine[:], mine.view(), (Layer((Head(*[mine[:]] * 4),)),), mine.T, ("NO", "YES"))
+    layer = Layer((Head(*[mine[:]] * 4),))
+    made = Transformer(Fixed(4), ("a", "b"), ("x", "y"), mine[:], mine.view(), (layer,), mine.T, ("NO", "YES"))
     mine[:] = 3
     for array in (made.token_embedding, made.position_embedding, made.output, made.layers[0].heads[0].query):
         assert array.tolist() == [[16, 0], [0, 16]]
@@ -132,7 +136,7 @@ def test_nobody_can_write_to_the_weights_of_a_transformer() -> None:
 def test_a_code_that_stands_alone_is_checked_as_well() -> None:
     """The place of a wrong ε is empty, and was taken for no place."""
     norm = Norm(np.array([3, 3]), np.array([0, 0]), np.array(16))
-    with pytest.raises(GlypticError, match="final_norm.epsilon: code 16 is not in fixed:2"):
+    with pytest.raises(GlypticError, match=r"final_norm.epsilon: code 16 is not in fixed:2"):
         Transformer.of("fixed:2", "a", "xy", [[0, 0]], EYE, ["NO", "YES"], final_norm=norm, options=Options(norm="pre"))
 
 
@@ -265,3 +269,49 @@ def test_arguments_that_cannot_be_meant_are_said_in_a_sentence(attempt, message:
 
 def test_a_batch_of_nothing_is_empty() -> None:
     assert model().run_batch([]).answers == ()
+
+
+# Arrays and objects where words, lists and paths belong -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 2)), np.array([]), np.array(1), [0] * 5000, "a" * 5000, 1, None])
+def test_what_is_no_word_no_list_and_no_path_is_refused_in_one_short_line(wrong: object) -> None:
+    made = model(max_length=3)
+    calls = [lambda name=name: made.with_options(**{name: wrong}) for name in ("products", "mask", "scale", "ties")]
+    calls += [lambda: made.run("ab", engine=wrong), lambda: made.coordinate(wrong)]  # type: ignore[arg-type]
+    if not isinstance(wrong, str):
+        calls += [lambda: Transformer.load(wrong), lambda: made.run("ab", steps=0 if isinstance(wrong, int) else wrong)]
+    if wrong is not None:
+        calls += [lambda: run_batch(made, ["ab"], progress=wrong)]  # type: ignore[arg-type]
+    if np.ndim(wrong) == 0:  # type: ignore[arg-type]
+        calls += [lambda: made.run(wrong), lambda: run_batch(made, wrong), lambda: made.replace(history=wrong)]  # type: ignore[arg-type]
+    for call in calls:
+        with pytest.raises(GlypticError) as caught:
+            call()
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_an_option_is_true_or_false_and_nothing_like_it() -> None:
+    """1 and numpy's True were taken, and could not be saved or loaded."""
+    for wrong in (1, 0, np.True_):
+        with pytest.raises(ModelError, match=r"options.scale"):
+            Options(scale=wrong)  # type: ignore[arg-type]
+
+
+def test_steps_of_few_bits_are_steps() -> None:
+    made = Transformer.of("fixed:4", ["NO", "YES"], "xy", EYE, EYE, ["NO", "YES"], max_length=200)
+    assert made.run(["YES"], steps=np.int8(100)).chain == made.run(["YES"], steps=100).chain  # type: ignore[arg-type]
+    assert run_batch(made, [["YES"]], steps=np.int8(100)).answers == ("YES",)  # type: ignore[arg-type]
+
+
+def test_lengths_that_no_machine_has_are_refused() -> None:
+    for length in (10**30, 10**12):
+        with pytest.raises(GlypticError, match=r"max_length|position_embedding"):
+            model(max_length=length)
+
+
+@pytest.mark.parametrize("show", [describe, stages, show_run, show_trace])
+def test_what_shows_a_transformer_or_a_run_is_given_one(show) -> None:
+    for wrong in (None, 3, "model", [], model(max_length=1) if show in (show_run, show_trace) else object()):
+        with pytest.raises(InputError, match=r"transformer is|run is"):
+            show(wrong)

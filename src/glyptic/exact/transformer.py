@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glyptic.arguments import Count, refused, shown
+from glyptic.arguments import Count, affordable, is_list, refused, shown
 from glyptic.errors import FormatError, InputError, ModelError
 from glyptic.exact.history import Frame, texts
 from glyptic.exact.options import Options
@@ -260,8 +260,8 @@ class Transformer:
         """The index of a coordinate; an unknown name is an error that lists the known ones."""
         try:
             return self.coordinates.index(name)
-        except ValueError:
-            raise ModelError(f"no coordinate {name!r}; there are {', '.join(self.coordinates)}.") from None
+        except ValueError:  # an array, too, which compares with no name
+            raise ModelError(f"no coordinate {shown(name)}; there are {', '.join(self.coordinates)}.") from None
 
     def replace(self, **changes: Any) -> Transformer:
         """A transformer with some parts exchanged."""
@@ -303,7 +303,7 @@ class Transformer:
         """An input as tokens: a string is read by characters if all tokens are single characters, else by words."""
         if isinstance(text, str):
             text = list(text) if all(len(token) == 1 for token in self.vocabulary) else text.split()
-        if not isinstance(text, Sequence | np.ndarray) or isinstance(text, bytes):
+        if not isinstance(text, Sequence | np.ndarray) or not is_list(text):
             raise refused("the input", text, "a text or a list of tokens")
         if not len(text):
             raise InputError("the input is empty; a transformer reads at least one token.")
@@ -467,8 +467,10 @@ def _position_embedding(given: Any, max_length: int | None, width: int) -> Any:
     if max_length is not None:
         max_length = Count(1)("max_length", max_length)
     if given is None:
-        return np.zeros((16 if max_length is None else max_length, width))
-    rows = len(given) if hasattr(given, "__len__") else 0
+        length = 16 if max_length is None else max_length
+        affordable("position_embedding", length, width)
+        return np.zeros((length, width))
+    rows = len(given) if is_list(given) and hasattr(given, "__len__") else 0
     if max_length is not None and max_length != rows:
         raise ModelError(
             f"max_length is {max_length}, and position_embedding has {rows} rows, one a position; leave one of them out."
@@ -478,8 +480,9 @@ def _position_embedding(given: Any, max_length: int | None, width: int) -> Any:
 
 def _check_kinds(transformer: Transformer) -> None:
     """Each part is of its kind, and what holds several is a tuple."""
-    for name in ("vocabulary", "coordinates", "answers", "history"):
+    for name in ("vocabulary", "coordinates", "answers"):
         object.__setattr__(transformer, name, _names(getattr(transformer, name), name))
+    object.__setattr__(transformer, "history", _tuple_of(Frame, transformer.history, "history"))
     if isinstance(transformer.layers, Part | Layer):
         raise ModelError(f"layers is one {type(transformer.layers).__name__}, and must be a tuple: layers=[Layer((head,))].")
     object.__setattr__(transformer, "layers", _tuple_of(Layer, transformer.layers, "layers"))
