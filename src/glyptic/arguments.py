@@ -264,7 +264,8 @@ def _of_class(hint: type, name: str, value: Any) -> Any:
     accepted, wanted = _PLAIN.get(hint, ((hint,), f"{article} {hint.__name__}"))
     if not isinstance(value, accepted) or (isinstance(value, bool) and hint in (int, float)):
         raise refused(name, value, wanted)
-    return value
+    # A number of 8 bits would overflow where it is reckoned with.
+    return int(value) if hint is int else value  # type: ignore[call-overload]
 
 
 def _one_of(hints: tuple[Any, ...], name: str, value: Any) -> Any:
@@ -297,6 +298,24 @@ def _hints(of: Any) -> dict[str, Any]:
 
 
 _MOST_NUMBERS = 1 << 28  # two gigabytes of them
+
+
+def is_word(value: Any, words: Iterable[Any]) -> bool:
+    """Whether a value is one of some words (or of True and False), and no number, array or object that compares with them.
+
+    >>> is_word("all", ("all", "one")), is_word(1, (True, False)), is_word([1, 2], ("all",))
+    (True, False, False)
+    """
+    return any(isinstance(value, type(word)) and bool(value == word) for word in words)
+
+
+def is_list(value: Any) -> bool:
+    """Whether a value can be gone through: no text, which is one thing, and no array without axes, which says that it can.
+
+    >>> is_list(["x"]), is_list("x"), is_list(3)
+    (True, False, False)
+    """
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0
 
 
 def affordable(what: str, *sizes: int) -> None:

@@ -18,10 +18,25 @@ import numpy as np
 import pytest
 
 from glyptic import carve
-from glyptic.carve import add, closure, compose, examples, flags, ignore, linear, lookup, loop, normalize, zero
+from glyptic.carve import (
+    add,
+    amplify,
+    building,
+    closure,
+    compose,
+    examples,
+    facts,
+    flags,
+    ignore,
+    linear,
+    lookup,
+    loop,
+    normalize,
+    zero,
+)
 from glyptic.carve.beside import beside, reconciled
 from glyptic.errors import GlypticError, ModelError
-from glyptic.exact import Options, Sizes, Transformer, load, random_transformer
+from glyptic.exact import Layer, Options, Sizes, Transformer, load, random_transformer
 from glyptic.numbers import Fixed, Float
 from tests.carve.support import all_codes, all_texts, blank, laid_out, through
 
@@ -273,7 +288,7 @@ BAD: list[Any] = [
     *(None, -1, 0, 7, 10**30, 1.5, float("nan"), float("inf"), True, np.nan, object(), lambda i: -1, lambda i: "a"),
     *("", "x9", "no\n", "\x1b[2J", "\ud800", "a" * 5000, "B", "1e999999999", b"x0"),
     *([], [[]], ["x0", "x0"], ["x9"], [-1], [99], [0.5], [None], [[1, 2], [3]], (0, 1), ((0, True),), [(9, True, True)]),
-    *({}, {"x9": 1}, {"x0": None}, {"x0": "nope"}, {1: 2}, {"x0": float("nan")}, np.zeros((2, 2, 2)), range(10**12)),
+    *({}, {"x9": 1}, {"x0": None}, {"x0": "nope"}, {1: 2}, {"x0": float("nan")}, np.zeros((2, 2, 2)), range(10**12), np.array(1)),
 ]
 
 
@@ -340,3 +355,39 @@ def test_many_deciders_at_once_are_few_layers_and_one_after_another_are_refused_
     monkeypatch.setattr("glyptic.carve.building.MOST_WEIGHTS", 100_000)
     with pytest.raises(ModelError, match="weights, more than the 100000 that are built; combine fewer, or all at once"):
         reduce(and_, [T] * 60)
+
+
+def test_numbers_of_few_bits_are_negated_as_numbers() -> None:
+    """−1 of eight bits without a sign is 255: once weights were so, without a word."""
+    few = (np.uint8(1), np.int8(-128), np.uint64(2**63), np.float32(0.5))
+    assert [building.negated(x) for x in few] == [-1, 128, -(2**63), -0.5]  # type: ignore[arg-type]
+    units = building.carry("x", {"y": np.uint8(1)})  # type: ignore[dict-item]
+    assert building.feed_forward("fixed:8", ["x", "y"], units).w2.tolist() == [[0, 0], [256, -256]]
+    rows = [[np.uint8(1), np.uint8(2)], [np.int8(-128), 0]]
+    few_bits, plain = (linear.into(blank(Fixed(8), "u v"), m, ["u", "v"], ["y", "z"]) for m in (rows, [[1, 2], [-128, 0]]))
+    assert few_bits.same_as(plain)
+    for wrong in (None, [], 1j):
+        with pytest.raises(GlypticError, match="is not a number"):
+            building.negated(wrong)  # type: ignore[arg-type]
+
+
+def test_weights_written_by_name_know_their_format() -> None:
+    """Once a head that was built in fixed:4 was read as codes of fixed:8."""
+    head = building.head("fixed:4", ["x", "y"], [{"x": 1}], [{"x": 1}], [{"x": 1}], [{"y": 1}])
+    units = building.feed_forward(Fixed(4), ["x", "y"], [building.Unit({"x": 1}, {"y": 1})])
+    for layer in (Layer((head,)), Layer((), units)):
+        with pytest.raises(ModelError, match="is in fixed:4, not in fixed:8"):
+            Transformer.of("fixed:8", "a", "xy", [[0, 0]], [[0, 0]], ["NO"], layers=[layer])
+    with pytest.raises(ModelError, match="twice"):
+        building.rows(Fixed(4), ["x", "x"], [{"x": 1}])
+
+
+def test_facts_and_plans_take_formats_by_name_and_know_their_products() -> None:
+    assert facts.products_to_top("fixed:2") == 2 and amplify.plan("fixed:8") == amplify.plan(Fixed(8))
+    with pytest.raises(GlypticError, match="products='fusd'"):
+        amplify.plan(Fixed(8), "fusd")  # type: ignore[arg-type]
+
+
+def test_a_constant_has_a_name_of_its_own() -> None:
+    with pytest.raises(ModelError, match=r"'place.0' is the name of a bit"):
+        flags.codes(blank(Fixed(4), "x"), constant="place.0")

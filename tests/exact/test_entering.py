@@ -1,5 +1,6 @@
 """What enters a transformer and a run: formats by name, parts that know their format, arguments that cannot be meant."""
 
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,12 +16,15 @@ from glyptic.exact import (
     Options,
     Sizes,
     Transformer,
+    describe,
     random_transformer,
     run,
     run_batch,
+    show_run,
+    show_trace,
     stages,
 )
-from glyptic.numbers import Fixed, Q, encode, parse_format
+from glyptic.numbers import Fixed, Q, encode, parse_format, written_in
 
 EYE = [[1, 0], [0, 1]]
 
@@ -79,7 +83,7 @@ def test_an_array_written_in_another_format_is_refused(name: str) -> None:
 
 
 def test_a_part_of_two_formats_is_refused_at_once() -> None:
-    with pytest.raises(ModelError, match="key is in fixed:4, not in fixed:8"):
+    with pytest.raises(ModelError, match="key is in fixed:8, not in fixed:4"):
         Head(encode(EYE, "fixed:4"), encode(EYE, "fixed:8"), *[encode(EYE, "fixed:4")] * 2)
 
 
@@ -95,10 +99,45 @@ def test_the_parts_of_a_transformer_are_of_its_format_whoever_made_them() -> Non
     assert small.in_format("fixed:8").layers[0].heads[0].query.tolist() == [[0, 0], [0, 0]]
 
 
-def test_arrays_in_a_transformer_are_plain_and_read_only() -> None:
-    made = model(layers=[Layer((head("fixed:8"),))])
-    for array in (made.output, made.layers[0].heads[0].query):
-        assert type(array) is np.ndarray and not array.flags.writeable
+def test_arrays_in_a_transformer_know_its_format_and_are_read_only() -> None:
+    made = model(layers=[Layer((head("fixed:8"), Head(*(np.zeros((2, 2), np.int64) for _ in range(4)))))])
+    for array in (made.output, *(head.query for head in made.layers[0].heads)):
+        assert written_in(array) == Fixed(8) and not array.flags.writeable
+        assert written_in(pickle.loads(pickle.dumps(array))) == Fixed(8)  # as it goes to other processes
+
+
+def test_a_part_made_anew_from_anothers_arrays_is_in_the_same_format() -> None:
+    """Once `replace` forgot it, and so did arrays that were taken out of a transformer."""
+    small, plain = head("fixed:4"), np.array([[16, 0]])
+    for again in (replace(small, query=plain), Head(plain, plain, plain, small.output[:, :1])):
+        assert model("fixed:4", layers=[Layer((again,))]).format == Fixed(4)
+        with pytest.raises(ModelError, match=r"layers.0.heads.0 is in fixed:4, not in fixed:8"):
+            model("fixed:8", layers=[Layer((again,))])
+    adopted = model("fixed:4", layers=[Layer((Head(plain, plain, plain, plain.T),))]).layers[0]
+    for again in (replace(adopted), replace(adopted, heads=(replace(adopted.heads[0], key=plain),))):
+        with pytest.raises(ModelError, match=r"layers.0.heads.0 is in fixed:4, not in fixed:8"):
+            model("fixed:8", layers=[again])
+    with pytest.raises(ModelError, match="token_embedding is in fixed:4, not in fixed:8"):
+        model("fixed:4").replace(format="fixed:8")
+    with pytest.raises(ModelError, match="output is in fixed:4, not in fixed:8"):
+        model("fixed:8").replace(output=model("fixed:4").output)
+
+
+def test_nobody_can_write_to_the_weights_of_a_transformer() -> None:
+    """A view of an array was kept as it was, and changed when the array did, also after runs and proofs."""
+    mine = np.array([[16, 0], [0, 16]])
+    layer = Layer((Head(*[mine[:]] * 4),))
+    made = Transformer(Fixed(4), ("a", "b"), ("x", "y"), mine[:], mine.view(), (layer,), mine.T, ("NO", "YES"))
+    mine[:] = 3
+    for array in (made.token_embedding, made.position_embedding, made.output, made.layers[0].heads[0].query):
+        assert array.tolist() == [[16, 0], [0, 16]]
+
+
+def test_a_code_that_stands_alone_is_checked_as_well() -> None:
+    """The place of a wrong ε is empty, and was taken for no place."""
+    norm = Norm(np.array([3, 3]), np.array([0, 0]), np.array(16))
+    with pytest.raises(GlypticError, match=r"final_norm.epsilon: code 16 is not in fixed:2"):
+        Transformer.of("fixed:2", "a", "xy", [[0, 0]], EYE, ["NO", "YES"], final_norm=norm, options=Options(norm="pre"))
 
 
 # Kinds of parts ---------------------------------------------------------------------------------------------------------
@@ -230,3 +269,49 @@ def test_arguments_that_cannot_be_meant_are_said_in_a_sentence(attempt, message:
 
 def test_a_batch_of_nothing_is_empty() -> None:
     assert model().run_batch([]).answers == ()
+
+
+# Arrays and objects where words, lists and paths belong -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 2)), np.array([]), np.array(1), [0] * 5000, "a" * 5000, 1, None])
+def test_what_is_no_word_no_list_and_no_path_is_refused_in_one_short_line(wrong: object) -> None:
+    made = model(max_length=3)
+    calls = [lambda name=name: made.with_options(**{name: wrong}) for name in ("products", "mask", "scale", "ties")]
+    calls += [lambda: made.run("ab", engine=wrong), lambda: made.coordinate(wrong)]  # type: ignore[arg-type]
+    if not isinstance(wrong, str):
+        calls += [lambda: Transformer.load(wrong), lambda: made.run("ab", steps=0 if isinstance(wrong, int) else wrong)]
+    if wrong is not None:
+        calls += [lambda: run_batch(made, ["ab"], progress=wrong)]  # type: ignore[arg-type]
+    if np.ndim(wrong) == 0:  # type: ignore[arg-type]
+        calls += [lambda: made.run(wrong), lambda: run_batch(made, wrong), lambda: made.replace(history=wrong)]  # type: ignore[arg-type]
+    for call in calls:
+        with pytest.raises(GlypticError) as caught:
+            call()
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_an_option_is_true_or_false_and_nothing_like_it() -> None:
+    """1 and numpy's True were taken, and could not be saved or loaded."""
+    for wrong in (1, 0, np.True_):
+        with pytest.raises(ModelError, match=r"options.scale"):
+            Options(scale=wrong)  # type: ignore[arg-type]
+
+
+def test_steps_of_few_bits_are_steps() -> None:
+    made = Transformer.of("fixed:4", ["NO", "YES"], "xy", EYE, EYE, ["NO", "YES"], max_length=200)
+    assert made.run(["YES"], steps=np.int8(100)).chain == made.run(["YES"], steps=100).chain  # type: ignore[arg-type]
+    assert run_batch(made, [["YES"]], steps=np.int8(100)).answers == ("YES",)  # type: ignore[arg-type]
+
+
+def test_lengths_that_no_machine_has_are_refused() -> None:
+    for length in (10**30, 10**12):
+        with pytest.raises(GlypticError, match=r"max_length|position_embedding"):
+            model(max_length=length)
+
+
+@pytest.mark.parametrize("show", [describe, stages, show_run, show_trace])
+def test_what_shows_a_transformer_or_a_run_is_given_one(show) -> None:
+    for wrong in (None, 3, "model", [], model(max_length=1) if show in (show_run, show_trace) else object()):
+        with pytest.raises(InputError, match=r"transformer is|run is"):
+            show(wrong)

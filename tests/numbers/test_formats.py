@@ -1,7 +1,9 @@
 """The sets of numbers: sizes, limits, names, codes, rounding by its definition."""
 
+import re
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +12,24 @@ from hypothesis import strategies as st
 from tests.numbers.families import small_formats, varied
 
 from glyptic.errors import FormatError
-from glyptic.numbers import Exact, Fixed, Float, Format, Ieee, Q, decode, encode, number, parse_format, to_float64
-from glyptic.numbers.codes import check_codes
+from glyptic.numbers import (
+    Exact,
+    Fixed,
+    Float,
+    Format,
+    Ieee,
+    Q,
+    Reference,
+    check_codes,
+    check_width,
+    decode,
+    encode,
+    exp_rounded,
+    number,
+    parse_format,
+    same_numbers,
+    to_float64,
+)
 
 SMALL = small_formats(64)
 
@@ -198,3 +216,47 @@ def test_floats_beyond_doubles() -> None:
 def test_a_sign_is_written_once() -> None:
     with pytest.raises(FormatError, match="'fixed:--8' is not a format"):
         parse_format("fixed:--8")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])
+def test_numbers_of_few_bits_make_the_same_formats_and_values(kind: type) -> None:
+    """1 << 10 of eight bits is 0: once Fixed(np.int8(5)) was another set of numbers under the same name."""
+    makers: list[Any] = [(Fixed, (5,)), (Fixed, (33,)), (Float, (4, 7)), (Ieee, (8, 9))]
+    makers += [(Q, (6, 6)), (Q, (60, 60)), (Exact, (3,))]
+    for made, sizes in makers:
+        plain, few = made(*sizes), made(*map(kind, sizes))
+        assert few == plain and str(few) == str(plain)
+        assert few.value(kind(100)) == plain.value(100) and few.code(kind(2)) == plain.code(2)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_in_a_sentence() -> None:
+    for text, size in (("1e9999", "near 2^33215"), ("-1e9999", "near −2^33215"), ("1e-9999", "near 2^-33216")):
+        with pytest.raises(FormatError, match=re.escape(size)):
+            encode(text, "fixed:3")
+
+
+def test_formats_are_taken_by_name_by_every_function_that_wants_one() -> None:
+    one = np.array([4])
+    assert decode(one, "fixed:2")[0] == to_float64(one, "fixed:2")[0] == number("1", "fixed:2") == 1
+    assert exp_rounded(Fraction(0), "fixed:2") == 1
+    assert same_numbers("fixed:2", "fixed:2/even") and number("B", "fixed:2") == Fixed(2).max
+    check_width("fixed:2")
+    check_codes(one, "fixed:2", "it")
+    for codes in ("x", [[1, 2], [3]], {1: 2}, [1.5], None):
+        for function in (decode, to_float64, lambda given, format: check_codes(given, format, "it")):
+            with pytest.raises(FormatError, match="no array of codes"):
+                function(codes, "fixed:2")
+    for wrong in (3, None, "fixed", np.zeros(2)):
+        for function in (lambda format: decode(one, format), lambda format: number(1, format), check_width):
+            with pytest.raises(FormatError):
+                function(wrong)
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 2)), np.array([]), ["zero"], 1, None, {}])
+def test_arrays_and_lists_are_no_words(wrong: object) -> None:
+    """A comparison with an array is an array, whose truth Python refuses to say."""
+    given: Any = wrong
+    makers = (Fixed(2).with_ties, lambda word: Fixed(2, word), lambda word: Reference("fixed:2", word))
+    for make in (*makers, lambda word: Ieee(3, 2, subnormals=word)):
+        with pytest.raises(FormatError):
+            make(given)

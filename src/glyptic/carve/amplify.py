@@ -19,7 +19,8 @@ from functools import lru_cache
 
 from glyptic.carve.building import Unit
 from glyptic.carve.facts import Broken, Fact
-from glyptic.numbers import AnyFormat, Exact, Format, Products
+from glyptic.numbers import AnyFormat, Exact, Format, Products, as_format
+from glyptic.numbers.arithmetic import check_products
 
 _MOST_COPIES, _MOST_LAYERS = 64, 3
 
@@ -38,14 +39,19 @@ class Plan:
     threshold: Fraction
 
 
-@lru_cache(maxsize=256)
-def plan(format: AnyFormat, products: Products = "rounded", least: Fraction | None = None) -> Plan | None:
+def plan(format: str | AnyFormat, products: Products = "rounded", least: Fraction | None = None) -> Plan | None:
     """The shortest way from the least value (or another) to B; None where sums and products by B stall below it.
 
     >>> from glyptic.numbers import Fixed, Float
     >>> plan(Fixed(8)), plan(Float(3, 2)).copies, plan(Float(1, 1)).early
     (Plan(early=(), copies=1, swing=2, threshold=Fraction(1, 1)), 3, (1,))
     """
+    check_products(products)
+    return _shortest(as_format(format), products, least)
+
+
+@lru_cache(maxsize=256)
+def _shortest(format: AnyFormat, products: Products, least: Fraction | None) -> Plan | None:
     if isinstance(format, Exact):
         return None
     x = format.least if least is None else least

@@ -20,7 +20,7 @@ import numpy as np
 from glyptic.arguments import refused, shown
 from glyptic.errors import FormatError, ModelError
 from glyptic.exact import FeedForward, Head
-from glyptic.numbers import AnyFormat, Codes, check_width, number, parse_format
+from glyptic.numbers import AnyFormat, Codes, as_format, check_width, number, written
 
 Number = int | float | Fraction | str  # "B" and "-B" for the ends of the format, as in glyptic.numbers.encode
 Row = Mapping[str, Number]
@@ -36,7 +36,7 @@ class Unit:
 
 
 def feed_forward(
-    format: AnyFormat, coordinates: Sequence[str], units: Sequence[Unit], bias: Row | None = None
+    format: str | AnyFormat, coordinates: Sequence[str], units: Sequence[Unit], bias: Row | None = None
 ) -> FeedForward:
     """A feed-forward from hidden units; `bias` is b_2, by coordinate.
 
@@ -45,6 +45,7 @@ def feed_forward(
     >>> ff.w1.tolist(), ff.b1.tolist(), ff.w2.tolist()
     ([[4, 0], [-4, 0]], [0, 4], [[0, 0], [15, -15]])
     """
+    format = as_format(format)
     units = list(units) or [Unit({}, {})]  # a bias alone: engines want a hidden unit, so one that does nothing
     w1 = rows(format, coordinates, [unit.reads for unit in units], "w1")
     b1 = np.array([_code(unit.bias, format, "b1") for unit in units], np.int64)
@@ -73,11 +74,15 @@ def negated(weight: Number) -> Number:
     """−weight, of a number as people write it."""
     if isinstance(weight, str):
         return weight.strip()[1:] if weight.strip()[:1] in ("-", "−") else "-" + weight.strip().lstrip("+")
-    return -weight
+    if isinstance(weight, np.generic):
+        weight = weight.item()  # whose own −1 is 255 where it has 8 bits and no sign
+    if not isinstance(weight, Real):
+        raise FormatError(f"{shown(weight)} is not a number; write 3, 0.25, 1/2, B or -B.")
+    return -weight  # type: ignore[return-value]
 
 
 def head(
-    format: AnyFormat,
+    format: str | AnyFormat,
     coordinates: Sequence[str],
     query: Sequence[Row],
     key: Sequence[Row],
@@ -101,10 +106,13 @@ def head(
     return Head(w_q, w_k, w_v, rows(format, coordinates, output, "output").T.copy())
 
 
-def rows(format: AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part: str = "row") -> Codes:
-    """A matrix of codes from rows by name; columns that a row does not name are 0."""
+def rows(format: str | AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part: str = "row") -> Codes:
+    """A matrix of codes from rows by name; columns that a row does not name are 0. It knows its format."""
+    format = as_format(format)
     check_width(format)
     place = {name: k for k, name in enumerate(coordinates)}
+    if len(place) != len(coordinates):
+        raise ModelError(f"{part}: a coordinate comes twice among {shown(list(coordinates))}; names must differ.")
     listed = list(of)
     out = np.zeros((len(listed), len(place)), np.int64)
     for i, row in enumerate(listed):
@@ -112,7 +120,7 @@ def rows(format: AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part:
             if name not in place:
                 raise ModelError(f"{part}: no coordinate {name!r}; there are {', '.join(coordinates)}.")
             out[i, place[name]] = _code(weight, format, f"{part}, {name}")
-    return out
+    return written(out, format)
 
 
 _KNOWN: dict[tuple[AnyFormat, Number], int] = {}
@@ -144,7 +152,7 @@ def format_of(given: AnyFormat | str) -> AnyFormat:
     """
     if isinstance(given, str) and len(given) > _LONGEST:
         raise refused("format", given, "the name of a format, such as fixed:8")
-    return parse_format(given) if isinstance(given, str) else given
+    return as_format(given)
 
 
 def _is_long(weight: Any) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
-from glyptic.arguments import checked, refused, shown
+from glyptic.arguments import checked, is_list, refused, shown
 from glyptic.carve import names as named
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
@@ -107,6 +107,8 @@ def widened(
     for name, column in (positions or {}).items():
         if name not in names:
             raise ModelError(f"positions has a column for {shown(name)}, which is not one of the new coordinates.")
+        if not is_list(column) or not isinstance(column, Sized):
+            raise refused(f"positions, {shown(name)},", column, f"a list of {len(embedding)} numbers")
         if len(column) != len(embedding):
             raise ModelError(f"positions, {name}: {len(column)} numbers; there are {len(embedding)} positions.")
         embedding[:, order.index(name)] = encode(column, transformer.format, f"position_embedding, {name}")

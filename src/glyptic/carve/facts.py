@@ -25,7 +25,7 @@ from typing import cast
 from glyptic.errors import GlypticError
 from glyptic.exact.forward import score_divisor
 from glyptic.exact.report import show_number
-from glyptic.numbers import AnyFormat, Attention, Exact, Reference, number
+from glyptic.numbers import AnyFormat, Attention, Exact, Reference, as_format, number
 
 
 class FactError(GlypticError, ValueError):
@@ -58,8 +58,9 @@ class Fact:
     broken: Callable[[AnyFormat], Broken | None]
 
 
-def require(facts: Iterable[Fact], format: AnyFormat, construction: str, force: bool = False) -> None:
+def require(facts: Iterable[Fact], format: str | AnyFormat, construction: str, force: bool = False) -> None:
     """Refuse a construction whose facts fail in the format."""
+    format = as_format(format)
     for fact in facts:
         broken = None if force else fact.broken(format)
         if broken is not None:
@@ -110,8 +111,7 @@ def _exp_vanishes(format: AnyFormat) -> Broken | None:
     return None if least == 0 else Broken(-format.max, f"exp({-format.max}) rounds to {least}")
 
 
-@lru_cache(maxsize=256)
-def products_to_top(format: AnyFormat) -> int | None:
+def products_to_top(format: str | AnyFormat) -> int | None:
     """How many products by B take every positive value to B; None if some value never gets there.
 
     x ↦ [x·B] is monotone, so the least value is the last to arrive, and it arrives or stalls within as many steps
@@ -121,6 +121,11 @@ def products_to_top(format: AnyFormat) -> int | None:
     >>> [products_to_top(format) for format in (Fixed(2), Float(3, 2), Fixed(1))]
     [2, 3, None]
     """
+    return _products_to_top(as_format(format))
+
+
+@lru_cache(maxsize=256)
+def _products_to_top(format: AnyFormat) -> int | None:
     x, steps = format.least, 0
     while x < format.max:
         grown = format.round(x * format.max)

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from glyptic.arguments import checked, refused
+from glyptic.arguments import checked, refused, shown
 from glyptic.carve.coordinates import fresh, widen, widened
 from glyptic.carve.facts import ONE, require
 from glyptic.carve.frames import carved, writes
 from glyptic.carve.names import new_name, places
+from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import encode
 
@@ -64,6 +65,8 @@ def codes(
     columns = {
         f"{name}.{bit}": [1 if number >> bit & 1 else -1 for number in numbers] for bit in range(code_width(length))
     }
+    if constant in columns:
+        raise ModelError(f"{shown(constant)} is the name of a bit already; choose another for the constant.")
     if constant:
         columns[constant] = [1] * length
     return carved(transformer, widen(transformer, columns, positions=columns), "flags.codes", [], [ONE])
@@ -80,7 +83,7 @@ def pointed(transformer: Transformer, of: Callable[[int], int]) -> list[int]:
         raise refused("of", of, "a function from positions to positions")
     numbers = [of(i) for i in range(transformer.max_length)]
     places(transformer, numbers, "of(position)")
-    return numbers
+    return [int(number) for number in numbers]
 
 
 def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = True) -> list[int]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.arguments import checked, refused
+from glyptic.arguments import checked, is_list, refused
 from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Number, Row, Unit, carry, clear, negated
 from glyptic.carve.coordinates import append, fresh, refuse_norms, widen
@@ -135,7 +135,7 @@ def _require(transformer: Transformer, construction: str, force: bool) -> list:
 
 def _rows(matrix: Any, source: Sequence[str], target: Sequence[str], bias: Sequence[Number] | None) -> list[Row]:
     """The matrix as rows by name, in the order of the coordinates; its shape is checked."""
-    rows = len(matrix) if isinstance(matrix, Sized) else 0
+    rows = len(matrix) if is_list(matrix) and isinstance(matrix, Sized) else 0
     if rows != len(target):
         raise ModelError(f"the matrix has {rows} rows, and must have {len(target)}, of {len(source)} numbers each.")
     try:
@@ -144,7 +144,7 @@ def _rows(matrix: Any, source: Sequence[str], target: Sequence[str], bias: Seque
         raise refused("the matrix", matrix, f"of shape {(len(target), len(source))}") from None
     if entries.shape != (len(target), len(source)):
         raise ModelError(f"the matrix has shape {entries.shape}; it must be {(len(target), len(source))}.")
-    if bias is not None and not (isinstance(bias, Sequence | np.ndarray) and not isinstance(bias, str)):
+    if bias is not None and not (is_list(bias) and isinstance(bias, Sequence | np.ndarray)):
         raise refused("the bias", bias, f"a list of {len(target)} numbers")
     if bias is not None and len(bias) != len(target):
         raise ModelError(f"the bias has {len(bias)} entries; it must have {len(target)}.")

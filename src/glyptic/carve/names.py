@@ -21,7 +21,7 @@ from itertools import islice
 from numbers import Integral
 from typing import Any
 
-from glyptic.arguments import refused, shown
+from glyptic.arguments import is_list, refused, shown
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 
@@ -82,7 +82,7 @@ def _listed(names: Any, what: str) -> tuple[str, ...]:
 
 def members(given: Any, what: str, wanted: str) -> tuple[Any, ...]:
     """What was listed; a text is one name and no list of letters."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if not is_list(given):
         raise refused(what, given, f"a list of {wanted}")
     listed = tuple(islice(given, _MOST + 1))
     if len(listed) > _MOST:

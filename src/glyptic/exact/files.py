@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as format_tensors
 
+from glyptic.arguments import refused
 from glyptic.arguments import shown as brief
 from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.history import frames_as_json, frames_from_json
@@ -67,6 +68,8 @@ def check_place(folder: str | os.PathLike[str], *, overwrite: bool = False) -> N
 
 def load(folder: str | os.PathLike[str]) -> Transformer:
     """Read a transformer; anything missing, damaged or out of place is a FileError that names it."""
+    if not isinstance(folder, str | os.PathLike):
+        raise refused("folder", folder, "a path")
     source = Path(folder)
     weights = quoted_path(source / WEIGHTS)
     recover(source)

@@ -16,7 +16,7 @@ import numpy as np
 from glyptic.errors import ModelError
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroVariance
-from glyptic.numbers import AnyFormat, Arithmetic, encode
+from glyptic.numbers import AnyFormat, Arithmetic, Codes, encode
 from glyptic.numbers.reference import root_rounded
 
 Array = Any
@@ -74,7 +74,12 @@ class State:
 
 def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
     """Make a transformer ready to run in an arithmetic."""
-    values = arithmetic.values
+
+    def values(codes: Codes) -> Array:
+        return arithmetic.values(np.asarray(codes))  # plain arrays: what runs need not know its format
+
+    def weights(codes: Codes) -> Any:
+        return arithmetic.weights(np.asarray(codes))
 
     def norm(of: Norm | None) -> tuple[Array, Array, Array] | None:
         if of is None:
@@ -85,14 +90,14 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
         scale = None
         if transformer.options.scale:
             scale = values(encode([score_divisor(len(of.query), transformer.format)], transformer.format))[:, None, None]
-        query, key, value, output = (arithmetic.weights(m) for m in (of.query, of.key, of.value, of.output))
+        query, key, value, output = (weights(m) for m in (of.query, of.key, of.value, of.output))
         return PreparedHead(query, key, value, output, scale)
 
     def feed_forward(of: FeedForward | None) -> tuple[Any, Array, Any, Array] | None:
         if of is None:
             return None
         b1, b2 = (values(b)[:, None, None] for b in (of.b1, of.b2))
-        return arithmetic.weights(of.w1), b1, arithmetic.weights(of.w2), b2
+        return weights(of.w1), b1, weights(of.w2), b2
 
     def layer(of: Layer) -> PreparedLayer:
         heads = tuple(map(head, of.heads))
@@ -104,7 +109,7 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
         values(transformer.token_embedding),
         values(transformer.position_embedding),
         tuple(map(layer, transformer.layers)),
-        arithmetic.weights(transformer.output),
+        weights(transformer.output),
         norm(transformer.final_norm),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_type_hints
 
+from glyptic.arguments import is_word, shown
 from glyptic.errors import ModelError
 from glyptic.numbers import Attention, Products
 
@@ -42,6 +43,6 @@ class Options:
         hints = get_type_hints(Options)
         for field in fields(self):
             value, allowed = getattr(self, field.name), get_args(hints[field.name]) or (True, False)
-            if value not in allowed:
+            if not is_word(value, allowed):
                 choices = ", ".join(map(str, allowed))
-                raise ModelError(f"options.{field.name}: {value!r} is not one of {choices}.")
+                raise ModelError(f"options.{field.name}: {shown(value)} is not one of {choices}.")

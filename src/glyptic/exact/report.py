@@ -7,14 +7,15 @@ from textwrap import fill
 
 import numpy as np
 
+from glyptic.arguments import checked
 from glyptic.exact.running import Run
 from glyptic.exact.transformer import Transformer, parts
-from glyptic.numbers import AnyFormat, Exact
+from glyptic.numbers import AnyFormat, Exact, as_format
 from glyptic.numbers.hosts import refusal
 from glyptic.text import printable, table
 
 
-def show_number(x: Fraction, format: AnyFormat) -> str:
+def show_number(x: Fraction, format: str | AnyFormat) -> str:
     """A value as a fraction; the largest is ∞, as in the notes. `numbers.number` reads it back, as the same value.
 
     In two's complement the smallest value is not −B, so that no −∞ could be read as both: it is written as the number.
@@ -25,6 +26,7 @@ def show_number(x: Fraction, format: AnyFormat) -> str:
     >>> [show_number(Fraction(n), Q(2, 0)) for n in (3, -3, -4)]
     ['∞', '-3', '-4']
     """
+    format = as_format(format)
     if not isinstance(format, Exact):
         if x == format.max:
             return "∞"
@@ -33,6 +35,7 @@ def show_number(x: Fraction, format: AnyFormat) -> str:
     return str(x)
 
 
+@checked
 def describe(transformer: Transformer) -> str:
     """What `glyptic show` prints."""
     return "\n\n".join([_summary(transformer), _coordinates(transformer), _layers(transformer), _cost(transformer)])
@@ -93,6 +96,7 @@ def _cost(transformer: Transformer) -> str:
     )
 
 
+@checked
 def show_run(run: Run) -> str:
     """What `print(run)` shows: what was traced, then each answer with its logit and its share, and the answer."""
     format = run.transformer.format
@@ -105,6 +109,7 @@ def show_run(run: Run) -> str:
     return "\n\n".join([*([show_trace(run)] if run.trace else []), table(header, rows), "\n".join(map(printable, last))])
 
 
+@checked
 def show_trace(run: Run) -> str:
     """Traced residual streams as tables, positions down and coordinates across; columns that stay 0 are left out, and named."""
     format, blocks = run.transformer.format, []

@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from glyptic.arguments import refused, shown
+from glyptic.arguments import is_list, is_word, refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.forward import Prepared, State, embed, forward, prepare
 from glyptic.exact.stages import patterns_of
@@ -91,7 +91,7 @@ _PREPARED: WeakKeyDictionary[Transformer, dict[str, Prepared]] = WeakKeyDictiona
 
 def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
     """The transformer made ready for an engine; made once and kept as long as the transformer lives."""
-    if engine not in ("auto", "fast", "reference"):
+    if not is_word(engine, ("auto", "fast", "reference")):
         raise ModelError(f"engine {shown(engine)} is not one of auto, fast, reference.")
     fused = transformer.options.products != "rounded"
     if engine == "auto":
@@ -120,7 +120,7 @@ def run(
     A run that meets 0/0 raises `ZeroAttention`, `ZeroVariance` or `ZeroOutput`, with the place.
     """
     _check_transformer(transformer)
-    tokens = transformer.tokens(text)
+    tokens, steps = transformer.tokens(text), _whole(steps)
     patterns = patterns_of(transformer, trace)
     prepared = prepared_for(transformer, engine)
     done = run_chunk(prepared, _numbers(transformer, [tokens]), steps, patterns)
@@ -149,7 +149,9 @@ def run_batch(
     _check_transformer(transformer)
     tokens = [transformer.tokens(text) for text in _inputs(texts)]
     patterns = patterns_of(transformer, trace)
-    _check_whole(steps)
+    steps = _whole(steps)
+    if progress is not None and not callable(progress):
+        raise refused("progress", progress, "a function of the number of inputs that were done")
     prepared = prepared_for(transformer, engine)
     by_length: dict[int, list[int]] = {}
     for place, item in enumerate(tokens):
@@ -279,20 +281,21 @@ def _check_transformer(given: Any) -> None:
 
 def _inputs(texts: Any) -> list[Any]:
     """Several inputs; one text alone would be read as many of one character."""
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
+    if not is_list(texts):
         raise refused("texts", texts, "a list of inputs; for one there is run")
     return list(texts)
 
 
-def _check_whole(steps: Any) -> None:
+def _whole(steps: Any) -> int:
     if not isinstance(steps, Integral) or isinstance(steps, bool):
         raise refused("steps", steps, "a whole number of at least 1")
     if steps < 1:
         raise InputError(f"steps is {steps}; a run takes at least one.")
+    return int(steps)
 
 
 def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
-    _check_whole(steps)
+    steps = _whole(steps)
     if length + steps - 1 > transformer.max_length:
         most = transformer.max_length - length + 1
         raise InputError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from glyptic.arguments import refused, shown
+from glyptic.arguments import checked, refused, shown
 from glyptic.errors import InputError
 from glyptic.exact.transformer import Transformer
 
@@ -18,6 +18,7 @@ OF_A_LAYER = ("attention", "after_attention", "hidden", "feed_forward", "after_f
 OF_SOME = ("final_norm", "probabilities")  # not every transformer has them, and lists of patterns for any may name them
 
 
+@checked
 def stages(transformer: Transformer) -> tuple[str, ...]:
     """Every stage of a run of this transformer, in order.
 

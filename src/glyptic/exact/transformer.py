@@ -20,11 +20,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from glyptic.arguments import Count, refused, shown
+from glyptic.arguments import Count, affordable, is_list, refused, shown
 from glyptic.errors import FormatError, InputError, ModelError
 from glyptic.exact.history import Frame, texts
 from glyptic.exact.options import Options
@@ -38,6 +37,7 @@ from glyptic.numbers import (
     decode,
     encode,
     same_numbers,
+    written,
     written_in,
 )
 from glyptic.text import printable
@@ -50,27 +50,40 @@ _WORDS = {TIE: "a tie", "UNDEFINED": "a run that met 0/0"}  # what is said in pl
 Input = str | Sequence[str]
 
 
-_FORMATS: WeakKeyDictionary[Part, AnyFormat] = WeakKeyDictionary()  # of parts, once it is known
-
-
 class Part:
-    """Arrays of codes that belong together, and to one format: that of `encode`, or of the first transformer they are in."""
+    """Arrays of codes that belong together, and to one format: that of `encode`, or of the first transformer they are in.
+
+    Each array knows the format, so that a part made of another's arrays, by `dataclasses.replace` or by hand, is in it too.
+    """
 
     def __post_init__(self) -> None:
+        format = None
         for name, array in vars(self).items():
             if not isinstance(array, np.ndarray | np.generic):
                 raise ModelError(
                     f"{name} of a {type(self).__name__} is {shown(array)}, not an array of codes; "
                     f"{type(self).__name__}.of makes one from numbers."
                 )
-            _belong(self, written_in(array), name)  # type: ignore[arg-type]  # a scalar has none
-            object.__setattr__(self, name, np.asarray(array))
+            own = written_in(array)  # type: ignore[arg-type]  # a scalar has none
+            if own is not None and format is not None and not same_numbers(own, format):
+                raise _of_another_format(name, own, format)
+            format = format or own
+        _write(self, format)
 
 
-def _belong(part: Part, format: AnyFormat | None, name: str) -> None:
-    """A part is in a format from now on, if one is given; if it was in another, it is refused."""
-    if format is not None and not same_numbers(_FORMATS.setdefault(part, format), format):
-        raise _of_another_format(name, _FORMATS[part], format)
+def _write(part: Part, format: AnyFormat | None) -> None:
+    for name, array in vars(part).items():
+        object.__setattr__(part, name, written(array, format))
+
+
+def _belong(part: Part, format: AnyFormat, name: str) -> None:
+    """A part is in a format from now on; if it was in another, it is refused."""
+    for array in vars(part).values():
+        own = written_in(array)
+        if own is None:
+            return _write(part, format)
+        if not same_numbers(own, format):
+            raise _of_another_format(name, own, format)
 
 
 def _of_another_format(name: str, own: AnyFormat, other: AnyFormat) -> ModelError:
@@ -227,8 +240,6 @@ class Transformer:
                 )
             if array.shape != shape:
                 raise ModelError(f"{part} has shape {array.shape}; it must be {shape}.")
-            if array.flags.writeable:
-                array.flags.writeable = False
             check_codes(array, self.format, part)
         _check_norms(self)
         _check_scale(self)
@@ -249,8 +260,8 @@ class Transformer:
         """The index of a coordinate; an unknown name is an error that lists the known ones."""
         try:
             return self.coordinates.index(name)
-        except ValueError:
-            raise ModelError(f"no coordinate {name!r}; there are {', '.join(self.coordinates)}.") from None
+        except ValueError:  # an array, too, which compares with no name
+            raise ModelError(f"no coordinate {shown(name)}; there are {', '.join(self.coordinates)}.") from None
 
     def replace(self, **changes: Any) -> Transformer:
         """A transformer with some parts exchanged."""
@@ -292,7 +303,7 @@ class Transformer:
         """An input as tokens: a string is read by characters if all tokens are single characters, else by words."""
         if isinstance(text, str):
             text = list(text) if all(len(token) == 1 for token in self.vocabulary) else text.split()
-        if not isinstance(text, Sequence | np.ndarray) or isinstance(text, bytes):
+        if not isinstance(text, Sequence | np.ndarray) or not is_list(text):
             raise refused("the input", text, "a text or a list of tokens")
         if not len(text):
             raise InputError("the input is empty; a transformer reads at least one token.")
@@ -456,8 +467,10 @@ def _position_embedding(given: Any, max_length: int | None, width: int) -> Any:
     if max_length is not None:
         max_length = Count(1)("max_length", max_length)
     if given is None:
-        return np.zeros((16 if max_length is None else max_length, width))
-    rows = len(given) if hasattr(given, "__len__") else 0
+        length = 16 if max_length is None else max_length
+        affordable("position_embedding", length, width)
+        return np.zeros((length, width))
+    rows = len(given) if is_list(given) and hasattr(given, "__len__") else 0
     if max_length is not None and max_length != rows:
         raise ModelError(
             f"max_length is {max_length}, and position_embedding has {rows} rows, one a position; leave one of them out."
@@ -467,8 +480,9 @@ def _position_embedding(given: Any, max_length: int | None, width: int) -> Any:
 
 def _check_kinds(transformer: Transformer) -> None:
     """Each part is of its kind, and what holds several is a tuple."""
-    for name in ("vocabulary", "coordinates", "answers", "history"):
+    for name in ("vocabulary", "coordinates", "answers"):
         object.__setattr__(transformer, name, _names(getattr(transformer, name), name))
+    object.__setattr__(transformer, "history", _tuple_of(Frame, transformer.history, "history"))
     if isinstance(transformer.layers, Part | Layer):
         raise ModelError(f"layers is one {type(transformer.layers).__name__}, and must be a tuple: layers=[Layer((head,))].")
     object.__setattr__(transformer, "layers", _tuple_of(Layer, transformer.layers, "layers"))
@@ -489,7 +503,7 @@ def _check_formats(transformer: Transformer) -> None:
         own = written_in(array)
         if own is not None and not same_numbers(own, format):
             raise _of_another_format(name, own, format)
-        object.__setattr__(transformer, name, np.asarray(array))
+        object.__setattr__(transformer, name, written(array, own or format))
     named: list[tuple[str, Part | None]] = [("final_norm", transformer.final_norm)]
     for l, layer in enumerate(transformer.layers):
         named += [(f"layers.{l}.heads.{h}", head) for h, head in enumerate(layer.heads)]

@@ -8,7 +8,17 @@ exponential   the correctly rounded exp
 """
 
 from glyptic.numbers.arithmetic import Arithmetic, Attention, Products
-from glyptic.numbers.codes import Codes, check_codes, check_width, decode, encode, number, to_float64, written_in
+from glyptic.numbers.codes import (
+    Codes,
+    check_codes,
+    check_width,
+    decode,
+    encode,
+    number,
+    to_float64,
+    written,
+    written_in,
+)
 from glyptic.numbers.exponential import exp_rounded
 from glyptic.numbers.formats import (
     NAMED,
@@ -51,5 +61,6 @@ __all__ = [
     "parse_format",
     "same_numbers",
     "to_float64",
+    "written",
     "written_in",
 ]

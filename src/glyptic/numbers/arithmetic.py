@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Protocol, get_args
 
-from glyptic.arguments import shown
+from glyptic.arguments import is_word, shown
 from glyptic.errors import FormatError
 from glyptic.numbers.codes import Codes
 from glyptic.numbers.formats import AnyFormat
@@ -20,7 +20,7 @@ Attention = Literal["softmax", "max-subtracted", "leftmost", "rightmost", "avera
 
 def check_products(products: str, known: tuple[str, ...] = get_args(Products)) -> None:
     """A reading of inner products must be one that the arithmetic knows."""
-    if products not in known:
+    if not is_word(products, known):
         raise FormatError(f"products={shown(products)}: this arithmetic knows {', '.join(known)}.")
 
 

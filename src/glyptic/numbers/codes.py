@@ -35,14 +35,50 @@ class Written(np.ndarray):
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With the format, so that weights which went to another process know it there."""
+        made: Any = super().__reduce__()
+        make, arguments, state = made
+        return make, arguments, (state, self.format)
+
+    def __setstate__(self, state: Any) -> None:
+        codes, self.format = state
+        super().__setstate__(codes)
+
+
+def written(codes: Codes, format: AnyFormat | None) -> Codes:
+    """The codes as weights have them: those of this format, and not to be changed, here or by whoever made them.
+
+    Codes that someone could still write to are copied: a transformer that is in use, or proved, would change under their hands.
+
+    >>> mine = np.array([4, 2])
+    >>> kept = written(mine[:], as_format("fixed:2"))
+    >>> mine[0] = 7
+    >>> kept, str(written_in(kept))
+    (array([4, 2]), 'fixed:2')
+    """
+    plain = np.array(codes) if _writable(codes) else np.asarray(codes)
+    plain.flags.writeable = False
+    if format is None:
+        return plain
+    known = plain.view(Written)
+    known.format = format
+    return known
+
+
+def _writable(codes: Any) -> bool:
+    """Whether the array, or what it is a view of, can be written to."""
+    return isinstance(codes, np.ndarray) and (codes.flags.writeable or _writable(codes.base))
+
 
 def written_in(codes: Codes) -> AnyFormat | None:
     """The format that codes were written in, if they know it."""
     return getattr(codes, "format", None)
 
 
-def number(text: Any, format: AnyFormat) -> Fraction:
+def number(text: Any, format: str | AnyFormat) -> Fraction:
     """One number as people write it: 3, 0.25, "1/2", "B" or "∞" for the largest value, "-B" for its negative."""
+    format = as_format(format)
     if isinstance(text, str):
         name = text.strip().replace("−", "-").replace("∞", "B")
         if name in ("B", "+B", "-B"):
@@ -146,8 +182,9 @@ def _encode_slowly(x: np.ndarray, format: Format, part: str, nearest: bool) -> C
     return encode_plainly(np.vectorize(Fraction, otypes=[object])(x), format, part, nearest)
 
 
-def decode(codes: Codes, format: AnyFormat) -> np.ndarray:
+def decode(codes: Codes, format: str | AnyFormat) -> np.ndarray:
     """Exact fractions, as an object array of the same shape."""
+    format, codes = as_format(format), _whole(codes)
     known: dict[int, Fraction] = {}
     flat = [known.get(code) or known.setdefault(code, format.value(code)) for code in np.ravel(codes).tolist()]
     out = np.empty(len(flat), dtype=object)
@@ -155,9 +192,12 @@ def decode(codes: Codes, format: AnyFormat) -> np.ndarray:
     return out.reshape(np.shape(codes))
 
 
-def to_float64(codes: Codes, format: Format) -> np.ndarray:
+def to_float64(codes: Codes, format: str | AnyFormat) -> np.ndarray:
     """The values as doubles; exact, since it is refused where a double is too short."""
-    if format.precision > 53 or format.greatest_exponent + format.precision > 1023 or format.least_exponent < -1022:
+    format, codes = as_format(format), np.asarray(_whole(codes))  # plain: what is computed with are no codes that know a format
+    if isinstance(format, Exact) or format.precision > 53:
+        raise FormatError(f"{format} does not fit in float64; use decode for exact fractions.")
+    if format.greatest_exponent + format.precision > 1023 or format.least_exponent < -1022:
         raise FormatError(f"{format} does not fit in float64; use decode for exact fractions.")
     if format.is_fixed:
         return np.ldexp(codes.astype(np.float64), format.least_exponent)
@@ -167,17 +207,30 @@ def to_float64(codes: Codes, format: Format) -> np.ndarray:
     return np.copysign(np.ldexp(units.astype(np.float64), binade + format.least_exponent), codes)
 
 
-def check_codes(codes: Codes, format: AnyFormat, part: str) -> None:
+def _whole(codes: Any) -> Codes:
+    """An array of whole numbers, as codes are."""
+    try:
+        array = np.asanyarray(codes)
+    except ValueError:  # rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(isinstance(code, int) for code in array.flat)):
+        return array
+    raise FormatError(f"{shown(codes)} is no array of codes, which are whole numbers; encode makes them from numbers.")
+
+
+def check_codes(codes: Codes, format: str | AnyFormat, part: str) -> None:
     """Every code must be one of the format's; the error names the part and the place."""
+    format, codes = as_format(format), _whole(codes)
     check_width(format)
     wrong = np.argwhere((codes < format.min_code) | (codes > format.max_code))
-    if wrong.size:
+    if len(wrong):  # not its size: the place of a number that stands alone is empty
         place = tuple(int(i) for i in wrong[0])
         raise FormatError(f"{_at(part, place)}: code {codes[place]} is not in {format}, whose codes go to {format.max_code}.")
 
 
-def check_width(format: AnyFormat) -> None:
+def check_width(format: str | AnyFormat) -> None:
     """A format whose codes do not fit into an array is refused; the widest that fit are named."""
+    format = as_format(format)
     if not isinstance(format, Exact) and not format.fits_arrays:
         raise FormatError(
             f"{format} has {format.bits}-bit codes, and arrays of codes have {CODE_BITS} bits: of fixed point fixed:31 is the "

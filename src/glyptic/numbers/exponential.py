@@ -12,16 +12,17 @@ import numpy as np
 from mpmath.libmp import from_rational, mpf_exp, to_rational
 
 from glyptic.errors import FormatError
-from glyptic.numbers.formats import AnyFormat, Exact, Format, floor_log2
+from glyptic.numbers.formats import AnyFormat, Exact, Format, _as_fraction, as_format, floor_log2
 
 
-def exp_rounded(x: Fraction, format: AnyFormat) -> Fraction:
+def exp_rounded(x: Fraction, format: str | AnyFormat) -> Fraction:
     """[exp x] in the format, by enclosure.
 
     >>> from glyptic.numbers import Fixed
     >>> exp_rounded(Fraction(1), Fixed(8)), exp_rounded(Fraction(-9), Fixed(8))
     (Fraction(87, 32), Fraction(0, 1))
     """
+    x, format = _as_fraction(x), as_format(format)
     if x == 0:
         return format.round(1)
     if isinstance(format, Exact):

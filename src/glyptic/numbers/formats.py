@@ -20,7 +20,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any, Literal
 
-from glyptic.arguments import shown
+from glyptic.arguments import is_word, shown
 from glyptic.errors import FormatError
 from glyptic.text import printable
 
@@ -44,10 +44,12 @@ def _require(condition: bool, message: str) -> None:
         raise FormatError(message + ".")
 
 
-def _require_whole(name: str, *numbers: Any) -> None:
+def _whole(name: str, *numbers: Any) -> list[int]:
+    """The numbers as Python's own, whose powers of two do not overflow."""
     for given in numbers:
         whole = isinstance(given, Integral) and not isinstance(given, bool)
         _require(whole, f"{name}: {shown(given)} is not a whole number")
+    return [int(given) for given in numbers]
 
 
 def _as_fraction(x: Any) -> Fraction:
@@ -60,6 +62,23 @@ def _as_fraction(x: Any) -> Fraction:
     except (TypeError, ValueError, OverflowError):
         pass
     raise FormatError(f"{shown(x)} is not a number; formats round whole numbers, fractions and finite floats.")
+
+
+def _told(x: Fraction) -> str:
+    """A number as a sentence says it; one of thousands of digits, which Python does not even write, by its size."""
+    if max(x.numerator.bit_length(), x.denominator.bit_length()) <= _LONGEST_TOLD:
+        return str(x)
+    return f"a number near {'−' if x < 0 else ''}2^{floor_log2(abs(x))}"
+
+
+_LONGEST_TOLD = 1 << 11  # bits
+
+
+def _as_code(code: Any, format: Any) -> int:
+    """A whole number as Python's own, which does not overflow."""
+    if isinstance(code, (int, Integral)):  # int first: it is the quick answer
+        return int(code)
+    raise FormatError(f"{shown(code)} is not a code of {format}; codes are whole numbers, and `code` finds them.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +105,7 @@ class Format:
     default_ties: Ties = field(default="zero", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _require(self.ties in ("zero", "even"), f"{self.name}: the tie rule is 'zero' or 'even', not {shown(self.ties)}")
+        _require(is_word(self.ties, ("zero", "even")), f"{self.name}: the tie rule is 'zero' or 'even', not {shown(self.ties)}")
 
     def __str__(self) -> str:
         return self.name if self.ties == self.default_ties else f"{self.name}/{self.ties}"
@@ -164,8 +183,7 @@ class Format:
 
     def value(self, code: int) -> Fraction:
         """The value of a code (a signed rank)."""
-        if not isinstance(code, (int, Integral)):  # int first: it is the quick answer
-            raise FormatError(f"{shown(code)} is not a code of {self}; codes are whole numbers, and `code` finds them.")
+        code = _as_code(code, self)
         if not self.min_code <= code <= self.max_code:
             raise FormatError(f"{self} has codes from {self.min_code} to {self.max_code}; {code} is outside.")
         if code == 0 or self.is_fixed:
@@ -182,7 +200,7 @@ class Format:
         x = _as_fraction(x)
         if self.round(x) != x:
             near = self.round(x)
-            raise FormatError(f"{x} is not a value of {self}; the nearest is {near}.")
+            raise FormatError(f"{_told(x)} is not a value of {self}; the nearest is {_told(near)}.")
         if x == 0 or self.is_fixed:
             return int(x / _power(self.least_exponent))
         exponent = max(self.least_exponent, floor_log2(abs(x)) - self.precision + 1)
@@ -236,7 +254,7 @@ class Exact:
     fits_arrays = True
 
     def __post_init__(self) -> None:
-        _require_whole("exact", self.denominator)
+        object.__setattr__(self, "denominator", _whole("exact", self.denominator)[0])
         _require(self.denominator >= 1, f"exact:{self.denominator}: the denominator must be at least 1")
 
     def __str__(self) -> str:
@@ -256,13 +274,13 @@ class Exact:
     bits = 64
 
     def value(self, code: int) -> Fraction:
-        return Fraction(code, self.denominator)
+        return Fraction(_as_code(code, self), self.denominator)
 
     def code(self, x: Fraction | int) -> int:
         exact = _as_fraction(x)
         scaled = exact * self.denominator
         if scaled.denominator != 1:
-            raise FormatError(f"{x} is not a multiple of 1/{self.denominator}; use exact:{exact.denominator}.")
+            raise FormatError(f"{_told(exact)} is not a multiple of 1/{self.denominator}; use exact:{exact.denominator}.")
         return int(scaled)
 
     def round(self, x: Fraction | int) -> Fraction:
@@ -281,6 +299,7 @@ def same_numbers(a: AnyFormat, b: AnyFormat) -> bool:
     >>> same_numbers(NAMED["fp16"], Ieee(5, 10, "zero")), same_numbers(Fixed(4), Fixed(8))
     (True, False)
     """
+    a, b = as_format(a), as_format(b)
     if isinstance(a, Exact) or isinstance(b, Exact):
         return a == b
     return replace(a, name="", ties="even") == replace(b, name="", ties="even")
@@ -288,14 +307,14 @@ def same_numbers(a: AnyFormat, b: AnyFormat) -> bool:
 
 def Fixed(s: int, ties: Ties = "zero") -> Format:
     """F(s): the multiples of 2^−s whose absolute value is below 2^s."""
-    _require_whole("fixed:S", s)
+    (s,) = _whole("fixed:S", s)
     _require(1 <= s <= 512, f"fixed:{s}: s must be between 1 and 512")
     return Format(f"fixed:{s}", 2 * s, -s, -s, (1 << 2 * s) - 1, ties)
 
 
 def Float(e: int, s: int, ties: Ties = "zero") -> Format:
     """F(e, s) of Li et al.: S · 2^(E−s), |S| < 2^(2s), −2^(e−1) ≤ E < 2^(e−1); F(0, s) is fixed point."""
-    _require_whole("float:E,S", e, s)
+    e, s = _whole("float:E,S", e, s)
     if e == 0:
         return Fixed(s, ties)
     _require(1 <= e <= 16 and 1 <= s <= 512, f"float:{e},{s}: e must be between 0 and 16, s between 1 and 512")
@@ -305,7 +324,7 @@ def Float(e: int, s: int, ties: Ties = "zero") -> Format:
 
 def Q(m: int, f: int, ties: Ties = "zero") -> Format:
     """Signed fixed point with m integer and f fraction bits and a sign, in two's complement: from −2^m to 2^m − 2^−f."""
-    _require_whole("q:M,F", m, f)
+    m, f = _whole("q:M,F", m, f)
     _require(m >= 0 and f >= 0, f"q:{m},{f}: m and f must not be negative")
     _require(1 <= m + f <= 1024, f"q:{m},{f}: m + f must be at least 1 and at most 1024")
     return Format(f"q:{m},{f}", m + f, -f, -f, (1 << (m + f)) - 1, ties, twos_complement=True)
@@ -313,7 +332,8 @@ def Q(m: int, f: int, ties: Ties = "zero") -> Format:
 
 def Ieee(e: int, m: int, ties: Ties = "even", subnormals: bool = True) -> Format:
     """Sign, e exponent bits, m mantissa bits, as IEEE 754 lays them out, but saturating at the largest finite value."""
-    _require_whole("ieee:E,M", e, m)
+    e, m = _whole("ieee:E,M", e, m)
+    _require(is_word(subnormals, (True, False)), f"ieee:{e},{m}: subnormals is {shown(subnormals)}, and must be True or False")
     _require(2 <= e <= 15 and 1 <= m <= 256, f"ieee:{e},{m}: e must be between 2 and 15, m between 1 and 256")
     name = f"ieee:{e},{m}" + ("" if subnormals else ",normal")
     bias = (1 << (e - 1)) - 1

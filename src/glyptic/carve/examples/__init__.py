@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from glyptic.arguments import Count, Seed, checked, shown
+from glyptic.arguments import Count, Seed, checked, is_word, refused, shown
 from glyptic.carve.building import format_of
 from glyptic.carve.examples.brackets import brackets
 from glyptic.carve.examples.counting import majority, modular, parity
@@ -59,7 +59,7 @@ def by_name(text: str, format: AnyFormat | str, *, force: bool = False) -> Trans
     """A decider from its name and parameters, in order or by name: `parity:8`, `contains:101,16`,
     `modular:5,residue=2`. `force` builds it in formats that it refuses, where it may be wrong.
     """
-    given, name = parameters(text), text.partition(":")[0]
+    given, name = parameters(text), text.partition(":")[0]  # which refuses other names
     forced = {"force": True} if force and name != "random" else {}  # `random` refuses nothing
     try:
         return EXAMPLES[name](format_of(format), **given, **forced)
@@ -73,9 +73,9 @@ def parameters(text: str) -> dict[str, Any]:
     >>> parameters("modular:5,residue=2")
     {'modulus': 5, 'residue': 2}
     """
+    if not isinstance(text, str):
+        raise refused("the name of a decider", text, "a text, such as parity:8")
     name, _, rest = text.partition(":")
-    if name not in EXAMPLES:
-        raise ModelError(f"no built-in decider {shown(name)}; there are {', '.join(EXAMPLES)}.")
     return _parameters(name, rest)
 
 
@@ -91,6 +91,8 @@ def usage(name: str) -> str:
 
 def _signature(name: str) -> list[inspect.Parameter]:
     """What the name can give: all but the format, and `force`, which is asked for in Python."""
+    if not is_word(name, EXAMPLES):
+        raise ModelError(f"no built-in decider {shown(name)}; there are {', '.join(EXAMPLES)}.")
     everything = inspect.signature(EXAMPLES[name], eval_str=False).parameters.values()
     return [parameter for parameter in everything if parameter.name not in ("format", "force")]
 

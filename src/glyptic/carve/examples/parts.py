@@ -25,7 +25,7 @@ from glyptic.carve.frames import stated
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Head, Layer, Transformer
 from glyptic.exact.history import Frame, Touch
-from glyptic.numbers import AnyFormat, Exact
+from glyptic.numbers import AnyFormat, Exact, as_format
 
 ONE, NO, YES = "one", "no", "yes"
 
@@ -136,13 +136,14 @@ def _frame(number: int, step: Step, draft: Draft, facts: tuple[str, ...]) -> Fra
 # What a decider asks of its format and its length ---------------------------------------------------------------
 
 
-def whole_numbers(format: AnyFormat) -> int:
+def whole_numbers(format: str | AnyFormat) -> int:
     """The largest N such that 0, 1, …, N are all values.
 
     >>> from glyptic.numbers import Fixed, Float
     >>> whole_numbers(Fixed(4)), whole_numbers(Float(5, 2)), whole_numbers(Float(2, 1))
     (15, 16, 3)
     """
+    format = as_format(format)
     if isinstance(format, Exact):
         raise FormatError("exact has no largest value B, which the built-in deciders saturate at; choose fixed:8.")
     if format.value(1) > 1 or format.max < 1:
