@@ -38,7 +38,7 @@ def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **
     `dtype` None: as stored; where a file holds several kinds of numbers (T5 in float16 keeps its `wo` in float32), all
     become the one that holds them all, so that nothing is rounded and nothing overflows.
     """
-    if dtype is not None and dtype not in FLOATING:
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype in FLOATING):
         raise refused("dtype", dtype, f"one of {', '.join(map(str, FLOATING))}, or None")
     path = _folder(folder)
     files, config, model, family = _described(path, changes)
@@ -117,6 +117,8 @@ def save(
     """
     if not isinstance(model, Model):
         raise refused("model", model, "a model of glyptic.nn")
+    if not isinstance(overwrite, bool):
+        raise refused("overwrite", overwrite, "True or False")
     path = _folder(folder)
     state = {name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()}
     if family is None:
