@@ -210,9 +210,12 @@ def _translate(folder: Path, family: Family, config: ModelConfig, tensors: dict[
     for name, original in copies.items():
         if not tensors[name].is_meta and not tensors[name].equal(tensors[original]):
             raise FileError(f"{quoted_path(folder)}: {name} and {original} differ, and config.json says that they are one.")
-    if family.check is not None:
-        family.check(config, tensors)
-    return {entry.ours: _translated(folder, entry, tensors) for entry in entries}
+    try:
+        if family.check is not None:
+            family.check(config, tensors)
+        return {entry.ours: _translated(entry, tensors) for entry in entries}
+    except FileError as error:
+        raise FileError(f"{quoted_path(folder)}: {error}") from None
 
 
 def _with_modern_names(folder: Path, family: Family, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -228,14 +231,12 @@ def _with_modern_names(folder: Path, family: Family, tensors: dict[str, Tensor])
     return found
 
 
-def _translated(folder: Path, entry: Any, tensors: Mapping[str, Tensor]) -> Tensor:
+def _translated(entry: Any, tensors: Mapping[str, Tensor]) -> Tensor:
     try:
         return entry.to_ours([tensors[name] for name in entry.theirs])
     except (RuntimeError, IndexError):
         shapes = ", ".join(f"{name} {tuple(tensors[name].shape)}" for name in entry.theirs)
-        raise FileError(
-            f"{quoted_path(folder)}: tensors do not have the shapes that config.json says: {shapes}."
-        ) from None
+        raise FileError(f"tensors do not have the shapes that config.json says: {shapes}.") from None
 
 
 def _check_names(
