@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from glyptic import nn
+from glyptic import bridge, nn
 from glyptic.errors import GlypticError, InputError, ModelError
+from glyptic.exact.random import random_transformer
 from glyptic.nn import lecture, masks, norms, sampling
 from glyptic.nn.feed_forward import FeedForward, activate
 from glyptic.nn.positions import (
@@ -138,8 +139,12 @@ TARGETS: dict[str, Target] = {  # the call, its right arguments, and which bad v
     "attention": (
         nn.attention,
         {"q": KV, "k": KV, "v": KV, "causal": True, "need_weights": False, "scale": 1.0},
-        {"causal": BOOL, "scale": (None, 0, -1, 1.5, 10**30, -(10**30)), "need_weights": ()},
+        {"causal": BOOL, "scale": (None, 0, -1, 1.5, 10**30, -(10**30))},
     ),
+    "attention reference": (nn.attention, {"q": KV, "k": KV, "v": KV, "backend": "reference", "scale": -(10**30)}, {
+        "scale": (None, 0, -1, 1.5, 10**30, -(10**30)),
+    }),
+    "ids": (bridge.ids, {"transformer": random_transformer("fixed:4"), "texts": ["01"]}, {}),
     "Session": (nn.Session, {"model": MODEL, "batch": 2, "cache": "static", "packed": False}, {"packed": BOOL}),
     "packed": (small.model(kind="encoder").float(), {"tokens": small.tokens(2, 3), "packed": False}, {"packed": BOOL}),
     **{
@@ -233,6 +238,19 @@ def test_a_step_is_not_compiled_with_an_edit_in_it() -> None:
     session = nn.CompiledSession(model, 1, 4)
     with pytest.raises(ModelError, match="would keep that for good"), nn.edited(model, {"hook_embed": nn.ablate()}):
         session.feed(torch.tensor([[1]]))
+
+
+@pytest.mark.parametrize("field", ["token_types", "classes", "image_size", "patch_size", "channels", "norm_eps"])
+def test_no_size_is_negative_whatever_the_kind(field: str) -> None:
+    with pytest.raises(ModelError, match=f"^{field}=-1 must not be negative"):
+        small.config(**{field: -1})
+
+
+def test_what_would_be_left_out_of_a_model_is_refused() -> None:
+    with pytest.raises(ModelError, match="rotary_scaling stretches rotary positions, and positions='learned'"):
+        small.config(positions="learned", rotary_scaling=nn.RotaryScaling("linear", 2.0))
+    with pytest.raises(ModelError, match="encoder_layers is of kind='encoder_decoder'"):
+        small.config(encoder_layers=3)
 
 
 def test_a_capacity_that_a_ring_does_not_have_is_not_ignored() -> None:

@@ -68,7 +68,7 @@ def to_nn(
 def ids(transformer: Transformer, texts: Iterable[Input]) -> Tensor:
     """Inputs of one length as token numbers [B, T], for the decoder that `to_nn` makes."""
     number = {token: i for i, token in enumerate(transformer.vocabulary)}
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | Tensor) or not isinstance(texts, Iterable):
         raise refused("texts", texts, "a list of texts")
     texts = list(texts)
     for i, text in enumerate(texts):

@@ -65,7 +65,8 @@ def attention(
         raise InputError(f"{q.shape[2]} queries cannot be the last of {k.shape[2]} keys; give a mask instead.")
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ModelError(f"backend={shown(backend)} is not one of {', '.join(BACKENDS)}.")
-    how: dict[str, Any] = {"scale": q.shape[-1] ** -0.5 if scale is None else scale, "dropout": dropout, "backend": backend}
+    factor = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    how: dict[str, Any] = {"scale": factor, "dropout": dropout, "backend": backend}
     return attend(q, k, v, mask, causal, window, need_weights=need_weights, **how)
 
 
