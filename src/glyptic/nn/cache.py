@@ -127,9 +127,7 @@ class StaticCache:
             raise refused("real", real, f"a boolean tensor of shape {shape}, or None")
 
     def _check_update(self, layer: int, k: Tensor, v: Tensor) -> None:
-        """Refuse what is not of this cache; a compiled step, which cannot look, has been checked when it was traced."""
-        if torch.compiler.is_compiling():
-            return
+        """Refuse what is not of this cache."""
         Count(0, len(self.keys) - 1)("layer", layer)
         batch, groups, _, size = self.keys[0].shape
         for name, tensor in (("k", k), ("v", v)):
@@ -150,6 +148,10 @@ class StaticCache:
         """Write [B, G, T, K] after the filled part; give everything filled so far."""
         self._check_update(layer, k, v)
         self.check_room(k.shape[2])
+        return self.write(layer, k, v)
+
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """`update` with what fits, as layers call it."""
         start = int(self.length)
         end = start + k.shape[2]
         keys, values = self.keys[layer], self.values[layer]
@@ -214,10 +216,7 @@ class FixedCache(StaticCache):
             self.check_room(new)
         return View(self.slots[:new] + self.length, self.slots, self.capacity, None)
 
-    def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        self._check_update(layer, k, v)
-        if not torch.compiler.is_compiling():
-            self.check_room(k.shape[2])
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         index = self.slots[: k.shape[2]] + self.length
         self.keys[layer].index_copy_(2, index, k)
         self.values[layer].index_copy_(2, index, v)
@@ -292,9 +291,11 @@ class RingCache(StaticCache):
         return newest.scatter_reduce(-1, place, index, "amax")[..., :-1]
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        self._check_update(layer, k, v)
         if not self.writes:
             raise InputError("a RingCache must be opened before it is written to: call open(new) first.")
+        return super().update(layer, k, v)
+
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = self.keys[layer], self.values[layer]
         # a chunk sees the old tokens beside its own; a single one only what the ring then holds
         chunk = None if k.shape[2] == 1 else (torch.cat([keys, k], dim=2), torch.cat([values, v], dim=2))

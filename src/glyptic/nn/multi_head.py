@@ -89,7 +89,7 @@ class SelfAttention(_Heads):
             q, k = self.hook_rot_q(turn(q, context.rotation)), self.hook_rot_k(turn(k, context.rotation))
         q, k = q.transpose(1, 2), k.transpose(1, 2)
         if cache is not None:
-            k, v = cache.update(self.layer, k, v)
+            k, v = cache.write(self.layer, k, v)
         if context.distances is None:
             z, _ = self.attend(q, k, v, context.mask, context.causal, context.window)
         else:
