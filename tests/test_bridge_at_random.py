@@ -361,3 +361,24 @@ def test_weights_that_a_format_or_a_dtype_cannot_hold_are_refused_by_name() -> N
 def test_texts_of_different_lengths_and_none_at_all_are_refused() -> None:
     assert "all of one length" in refusal(lambda: bridge.ids(exact_one(), ["01", "011"]))
     assert "at least one text" in refusal(lambda: bridge.ids(exact_one(), []))
+
+
+@pytest.mark.parametrize("name", ["q:3,5", "q:6,2/even", "q:4,0"])
+def test_the_least_value_of_a_format_comes_back(name: str) -> None:
+    """−2^m is a value of Q(m, f), though 2^m is not."""
+    transformer = random_transformer(name, 0, Sizes(layers=1, width=4))
+    codes = transformer.token_embedding.copy()
+    codes[0, 0] = transformer.format.min_code
+    transformer = transformer.replace(token_embedding=codes)
+    model = bridge.to_nn(transformer, infinity=True)
+    assert model.embedding.token.weight.min() == float(transformer.format.min)
+    again = bridge.to_exact(model, transformer.format, vocabulary=[*map(str, range(model.config.vocabulary))])
+    assert int(again.token_embedding.min()) == transformer.format.min_code
+    with torch.no_grad():
+        model.embedding.token.weight.neg_()
+    with pytest.raises(ModelError, match="beyond the largest value"):
+        bridge.to_exact(model, transformer.format)
+    with torch.no_grad():
+        model.embedding.token.weight.mul_(-2)
+    with pytest.raises(ModelError, match=r"holds -.*, beyond the smallest value -"):
+        bridge.to_exact(model, transformer.format)

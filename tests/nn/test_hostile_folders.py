@@ -362,3 +362,36 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for family in ("opt", 3, [], ""):
         assert refusal(lambda family=family: nn.save(model, tmp_path / "there", family=family)) is not None  # type: ignore[arg-type]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
+def test_a_head_that_we_do_not_have_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    import transformers
+
+    sizes = {"vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.BertConfig(**sizes, max_position_embeddings=16)
+    transformers.BertForNextSentencePrediction(config).save_pretrained(tmp_path / "next")
+    said = refusal(lambda: nn.load(tmp_path / "next"))
+    assert said is not None
+    assert "cls.seq_relationship" in said
+    transformers.BertForPreTraining(config).save_pretrained(tmp_path / "both")  # whose other head we have
+    assert nn.load(tmp_path / "both").config.head == "mlm"
+
+
+@pytest.mark.parametrize("field", ["scale_decoder_outputs", "dense_act_fn", "is_gated_act"])
+def test_null_is_not_taken_for_absent_where_the_public_library_reads_it(field: str, originals: Path, tmp_path: Path) -> None:
+    folder = copied(originals, "t5", tmp_path / "t5")
+    fields = json.loads((folder / "config.json").read_text())
+    for value, read in ((None, False), (fields.pop(field, None), True)):
+        (folder / "config.json").write_text(json.dumps(fields if read else {**fields, field: value}))
+        said = refusal(lambda: nn.load(folder))
+        assert said is None if read else said is not None and f"{field} is None" in said
+
+
+def test_tensors_that_must_be_one_and_differ_are_refused_with_their_folder(originals: Path, tmp_path: Path) -> None:
+    folder = copied(originals, "marian", tmp_path / "marian")
+    tensors = load_file(folder / "model.safetensors")
+    tensors["model.encoder.embed_positions.weight"] = torch.zeros(4, 4)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    said = refusal(lambda: nn.load(folder))
+    assert said is not None
+    assert said.startswith(str(folder))

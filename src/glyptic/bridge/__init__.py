@@ -18,7 +18,8 @@ What has no counterpart on the other side is refused by name, never replaced by 
     saturation at B            weights beyond B refused                             weights of B refused
     hard attention, strict     –                                                    refused
 
-From exact to nn and back the logits are the same, code for code, and the weights too where no head had to be padded.
+From exact to nn and back, with the options of the first (`to_exact` cannot see `products`, `attention`, `answer` and `ties`
+in a decoder), the logits are the same, code for code, and the weights too where no head had to be padded.
 `tests/test_bridge_at_random.py` tries both ways on random models of every kind that is admitted.
 """
 

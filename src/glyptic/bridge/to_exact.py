@@ -99,11 +99,14 @@ class _Rounding:
     def __call__(self, numbers: Any, part: str) -> Codes:
         numbers = np.asarray(numbers, np.float64)
         if not isinstance(self.format, Exact) and not self.saturate:
-            largest = float(np.abs(numbers).max(initial=0.0))
-            if largest > float(self.format.max):
+            low, high = float(self.format.min), float(self.format.max)  # in Q(m, f) −2^m is a value, and 2^m is not
+            beyond = numbers[(numbers > high) | (numbers < low)]
+            if beyond.size:
+                worst = beyond[np.abs(beyond).argmax()]
+                end = f"the largest value {high:g}" if worst > 0 else f"the smallest value {low:g}"
                 raise ModelError(
-                    f"{part} holds {largest:g}, beyond the largest value {float(self.format.max):g} of {self.format}; "
-                    "use a wider format, or saturate=True to make it B."
+                    f"{part} holds {worst:g}, beyond {end} of {self.format}; "
+                    "use a wider format, or saturate=True to let it be that."
                 )
         return encode(numbers, self.format, part, nearest=True)
 

@@ -34,7 +34,8 @@ def to_nn(
                error, since `to_exact` cannot take it out again
 
     Answers that are not tokens have logits of their own: row i of the output is answer i; with fewer answers than tokens
-    the other rows are −∞. Back again, `to_exact` gives a transformer with the same logits, code for code; with the same
+    the other rows are −∞. Back again, `to_exact` with the same `products`, `attention`,
+    `answer` and `ties`, which a decoder does not hold, gives a transformer with the same logits, code for code; with the same
     weights too where nothing was padded.
 
     >>> from glyptic.exact.random import Sizes, random_transformer
@@ -67,7 +68,7 @@ def to_nn(
 def ids(transformer: Transformer, texts: Iterable[Input]) -> Tensor:
     """Inputs of one length as token numbers [B, T], for the decoder that `to_nn` makes."""
     number = {token: i for i, token in enumerate(transformer.vocabulary)}
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | Tensor) or not isinstance(texts, Iterable):
         raise refused("texts", texts, "a list of texts")
     texts = list(texts)
     for i, text in enumerate(texts):

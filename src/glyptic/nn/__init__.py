@@ -11,7 +11,7 @@ checkpoints.py  folders of config.json and safetensors           families/      
 cost.py         parameters, FLOPs and memory as a table          linear.py       products, half precision included
 few_rows.py     products of the few rows of a step               packing.py      encoders without work on padding
 stored.py       tensors in files, believed only when checked     memory.py       what cannot fit is refused
-processor.py    before torch's first product
+processor.py    before torch's first product                     shapes.py       axes and kinds of tensors that enter
 """
 
 import glyptic.nn.processor  # noqa: F401

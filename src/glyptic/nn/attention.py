@@ -57,12 +57,16 @@ def attention(
     ...
     glyptic.errors.ModelError: backend='sdpa' never holds attention weights; ask backend='reference' for them.
     """
+    for name, flag in (("causal", causal), ("need_weights", need_weights)):
+        if not isinstance(flag, bool):
+            raise refused(name, flag, "True or False")
     _check(q, k, v, mask, window, scale, dropout)
     if (causal or window is not None) and q.shape[2] > k.shape[2]:
         raise InputError(f"{q.shape[2]} queries cannot be the last of {k.shape[2]} keys; give a mask instead.")
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ModelError(f"backend={shown(backend)} is not one of {', '.join(BACKENDS)}.")
-    how: dict[str, Any] = {"scale": q.shape[-1] ** -0.5 if scale is None else scale, "dropout": dropout, "backend": backend}
+    factor = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    how: dict[str, Any] = {"scale": factor, "dropout": dropout, "backend": backend}
     return attend(q, k, v, mask, causal, window, need_weights=need_weights, **how)
 
 
@@ -80,9 +84,9 @@ def _check(
     if mask is not None:
         _check_mask(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
     if window is not None:
-        Count(1)("window", window)
+        Count(1, 2**31 - 1)("window", window)
     if scale is not None:
-        Number()("scale", scale)
+        Number(least=-1e30, most=1e30)("scale", scale)
     Number(least=0, most=1)("dropout", dropout)
 
 
@@ -115,8 +119,8 @@ def attend(
     if window is not None and backend != "blocked":
         before = k.shape[2] - q.shape[2]
         queries, keys = torch.arange(before, k.shape[2], device=q.device), torch.arange(k.shape[2], device=q.device)
-        seen = masks.visible(queries, keys, causal=causal, window=window)
-        mask, causal, window = masks.merge(seen, None if mask is None else _float(mask, q.dtype)), False, None
+        seen = masks.visible.plain(queries, keys, causal=causal, window=window)
+        mask, causal, window = masks.merge.plain(seen, None if mask is None else _float(mask, q.dtype)), False, None
     if backend != "reference" and is_emulated(q):  # the kernels' products, in float32 (see linear.py)
         mask = mask.float() if mask is not None and mask.is_floating_point() else mask
         wide = (q.float(), k.float(), v.float())
@@ -142,8 +146,8 @@ def sdpa(
     if causal and q.shape[2] == 1:  # the newest query sees all keys
         causal = False
     if causal and (mask is not None or q.shape[2] != k.shape[2]):  # is_causal means the top-left triangle, alone
-        triangle = masks.causal(q.shape[2], k.shape[2], q.device)
-        mask = triangle if mask is None else masks.merge(triangle, _float(mask, q.dtype))
+        triangle = masks.causal.plain(q.shape[2], k.shape[2], q.device)
+        mask = triangle if mask is None else masks.merge.plain(triangle, _float(mask, q.dtype))
         causal = False
     if mask is not None and mask.dim() == 3:  # [H, T, S]: torch's fused CPU kernel takes 2 or 4 dimensions
         mask = mask[None]
@@ -170,7 +174,7 @@ def reference(
     k, v = repeat_heads(k, q), repeat_heads(v, q)
     scores = scale * (q @ k.transpose(-2, -1))  # [B, H, T, S]
     if causal:
-        scores = scores.masked_fill(~masks.causal(q.shape[2], k.shape[2], q.device), float("-inf"))
+        scores = scores.masked_fill(~masks.causal.plain(q.shape[2], k.shape[2], q.device), float("-inf"))
     if mask is not None:
         scores = scores + _float(mask, q.dtype)
     if hook_scores is not None:
@@ -207,4 +211,4 @@ def _check_groups(q: Tensor, kv: Tensor) -> None:
 
 
 def _float(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    return masks.additive(mask, dtype) if mask.dtype == torch.bool else mask
+    return masks.additive.plain(mask, dtype) if mask.dtype == torch.bool else mask

@@ -28,7 +28,7 @@ def blocked_attention(
     if mask is not None:
         if mask.requires_grad:
             raise ModelError("backend='blocked' has no gradient for a learned bias; use 'sdpa' or 'reference'.")
-        mask = masks.additive(mask, q.dtype) if mask.dtype == torch.bool else mask.to(q.dtype)
+        mask = masks.additive.plain(mask, q.dtype) if mask.dtype == torch.bool else mask.to(q.dtype)
         mask = mask.expand(*q.shape[:3], k.shape[2])
     B, H, T, _ = q.shape
     flat = [t.reshape(B * H, t.shape[2], t.shape[3]) for t in (q, k, v)]
@@ -79,7 +79,7 @@ def _hidden(
     keys = torch.arange(first, seen, device=like.device)
     if len(queries) == 1 and window is None:
         return None
-    return masks.additive(masks.visible(queries, keys, causal=causal, window=window), like.dtype)
+    return masks.additive.plain(masks.visible.plain(queries, keys, causal=causal, window=window), like.dtype)
 
 
 class _BlockedAttention(torch.autograd.Function):

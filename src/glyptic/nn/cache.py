@@ -20,8 +20,10 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn import masks
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.memory import check_memory
+from glyptic.nn.shapes import device as usable_device
 
 SIZE = Count(1, 2**31 - 1)
+NEW = Count(0, 2**31 - 1)
 
 
 class View(NamedTuple):
@@ -69,7 +71,7 @@ class StaticCache:
         self.capacity = config.context if capacity is None else SIZE("capacity", capacity)
         self.window = config.sliding_window
         shape = (SIZE("batch", batch), config.groups, self.capacity, config.head_size)
-        if torch.device(device or torch.get_default_device()).type == "cpu":
+        if usable_device("device", device).type == "cpu":
             numbers = 2 * config.layers * batch * config.groups * self.capacity * config.head_size
             check_memory(numbers * dtype.itemsize, f"a cache of batch={batch} and capacity={self.capacity}")
         self.keys = [torch.zeros(shape, dtype=dtype, device=device) for _ in range(config.layers)]
@@ -100,22 +102,39 @@ class StaticCache:
             raise InputError("the cache was filled with another memory; make a new one with model.new_cache, or rewind it to 0.")
 
     def open(self, new: int, real: Tensor | None = None) -> View:
+        """What `new` tokens will see; `real` [B, new] is False for padding."""
+        self.check_room(new)
+        self._check_real(new, real)
         start = int(self.length)
         end = start + new
-        self.check_room(new)
         if real is None and self.real is None:
             alone = new == 1 and (self.window is None or end <= self.window)
             return View(torch.arange(start, end, device=self.keys[0].device), None, end, end, alone)
-        keys = masks.positions_of(self._note_padding(start, new, real)[:, :end])
+        keys = masks.positions_of.plain(self._note_padding(start, new, real)[:, :end])
         return View(keys[:, start:], keys, end, end)
 
     def check_room(self, new: int) -> None:
         """Refuse what would be written past the end."""
-        end = int(self.length) + new
+        end = int(self.length) + NEW("new", new)
         if end > self.capacity:
             raise InputError(
                 f"{end} tokens do not fit a cache of capacity={self.capacity}; make it larger, or use a RingCache."
             )
+
+    def _check_real(self, new: int, real: Tensor | None) -> None:
+        shape = (self.keys[0].shape[0], new)
+        if real is not None and not (isinstance(real, Tensor) and real.dtype == torch.bool and real.shape == shape):
+            raise refused("real", real, f"a boolean tensor of shape {shape}, or None")
+
+    def _check_update(self, layer: int, k: Tensor, v: Tensor) -> None:
+        """Refuse what is not of this cache."""
+        Count(0, len(self.keys) - 1)("layer", layer)
+        batch, groups, _, size = self.keys[0].shape
+        for name, tensor in (("k", k), ("v", v)):
+            shape = tuple(tensor.shape) if isinstance(tensor, Tensor) and tensor.is_floating_point() else ()
+            if len(shape) != 4 or shape != (batch, groups, k.shape[2], size):
+                wanted = f"a tensor of floating-point numbers [{batch}, {groups}, T, {size}]"
+                raise refused(name, tensor, f"{wanted}, T the same in k and v")
 
     def _note_padding(self, start: int, new: int, real: Tensor | None) -> Tensor:
         """Remember which new tokens are real (None: all); returns the whole record [B, capacity]."""
@@ -127,6 +146,12 @@ class StaticCache:
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Write [B, G, T, K] after the filled part; give everything filled so far."""
+        self._check_update(layer, k, v)
+        self.check_room(k.shape[2])
+        return self.write(layer, k, v)
+
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """`update` with what fits, as layers call it."""
         start = int(self.length)
         end = start + k.shape[2]
         keys, values = self.keys[layer], self.values[layer]
@@ -135,6 +160,8 @@ class StaticCache:
         return keys[:, :, :end], values[:, :, :end]
 
     def advance(self, new: int) -> None:
+        """Count `new` tokens that have been written as filled."""
+        self.check_room(new)
         self.length = self.length + new
 
     def reorder(self, rows: Tensor) -> None:
@@ -189,13 +216,15 @@ class FixedCache(StaticCache):
             self.check_room(new)
         return View(self.slots[:new] + self.length, self.slots, self.capacity, None)
 
-    def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         index = self.slots[: k.shape[2]] + self.length
         self.keys[layer].index_copy_(2, index, k)
         self.values[layer].index_copy_(2, index, v)
         return self.keys[layer], self.values[layer]
 
     def advance(self, new: int) -> None:
+        if not torch.compiler.is_compiling():
+            self.check_room(new)
         self.length.add_(new)
 
     def rewind(self, length: int) -> None:
@@ -223,6 +252,8 @@ class RingCache(StaticCache):
         self.after: tuple[Tensor, Tensor | None] = (self.held, None)  # held and seen, once the pass has ended well
 
     def open(self, new: int, real: Tensor | None = None) -> View:
+        self.check_room(new)
+        self._check_real(new, real)
         start, batch = int(self.length), self.keys[0].shape[0]
         positions, before, seen = torch.arange(start, start + new, device=self.held.device), self.held, self.seen
         if real is not None or seen is not None:
@@ -236,6 +267,10 @@ class RingCache(StaticCache):
         keys = held[..., : start + 1] if new == 1 else torch.cat([before, positions], dim=-1)
         return View(positions, keys, self.capacity + new, start + new, new == 1 and positions.dim() == 1)
 
+    def check_room(self, new: int) -> None:
+        """There is always room: the oldest go."""
+        NEW("new", new)
+
     def advance(self, new: int) -> None:
         super().advance(new)
         self.held, self.seen = self.after
@@ -246,7 +281,7 @@ class RingCache(StaticCache):
         seen = torch.full((batch,), start, device=slots.device) if self.seen is None else self.seen
         if real is None:
             return seen[:, None] + slots - start, seen + len(slots)
-        return (masks.positions_of(real) + seen[:, None]).masked_fill(~real, -1), seen + real.sum(-1)
+        return (masks.positions_of.plain(real) + seen[:, None]).masked_fill(~real, -1), seen + real.sum(-1)
 
     def _newest(self, positions: Tensor) -> Tensor:
         """For each place, the last new token that belongs there, by its index among the new ones; −1: none."""
@@ -256,6 +291,11 @@ class RingCache(StaticCache):
         return newest.scatter_reduce(-1, place, index, "amax")[..., :-1]
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.writes:
+            raise InputError("a RingCache must be opened before it is written to: call open(new) first.")
+        return super().update(layer, k, v)
+
+    def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         keys, values = self.keys[layer], self.values[layer]
         # a chunk sees the old tokens beside its own; a single one only what the ring then holds
         chunk = None if k.shape[2] == 1 else (torch.cat([keys, k], dim=2), torch.cat([values, v], dim=2))

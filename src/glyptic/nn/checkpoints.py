@@ -38,7 +38,7 @@ def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **
     `dtype` None: as stored; where a file holds several kinds of numbers (T5 in float16 keeps its `wo` in float32), all
     become the one that holds them all, so that nothing is rounded and nothing overflows.
     """
-    if dtype is not None and dtype not in FLOATING:
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype in FLOATING):
         raise refused("dtype", dtype, f"one of {', '.join(map(str, FLOATING))}, or None")
     path = _folder(folder)
     files, config, model, family = _described(path, changes)
@@ -117,6 +117,8 @@ def save(
     """
     if not isinstance(model, Model):
         raise refused("model", model, "a model of glyptic.nn")
+    if not isinstance(overwrite, bool):
+        raise refused("overwrite", overwrite, "True or False")
     path = _folder(folder)
     state = {name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()}
     if family is None:
@@ -208,9 +210,12 @@ def _translate(folder: Path, family: Family, config: ModelConfig, tensors: dict[
     for name, original in copies.items():
         if not tensors[name].is_meta and not tensors[name].equal(tensors[original]):
             raise FileError(f"{quoted_path(folder)}: {name} and {original} differ, and config.json says that they are one.")
-    if family.check is not None:
-        family.check(config, tensors)
-    return {entry.ours: _translated(folder, entry, tensors) for entry in entries}
+    try:
+        if family.check is not None:
+            family.check(config, tensors)
+        return {entry.ours: _translated(entry, tensors) for entry in entries}
+    except FileError as error:
+        raise FileError(f"{quoted_path(folder)}: {error}") from None
 
 
 def _with_modern_names(folder: Path, family: Family, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -226,14 +231,12 @@ def _with_modern_names(folder: Path, family: Family, tensors: dict[str, Tensor])
     return found
 
 
-def _translated(folder: Path, entry: Any, tensors: Mapping[str, Tensor]) -> Tensor:
+def _translated(entry: Any, tensors: Mapping[str, Tensor]) -> Tensor:
     try:
         return entry.to_ours([tensors[name] for name in entry.theirs])
     except (RuntimeError, IndexError):
         shapes = ", ".join(f"{name} {tuple(tensors[name].shape)}" for name in entry.theirs)
-        raise FileError(
-            f"{quoted_path(folder)}: tensors do not have the shapes that config.json says: {shapes}."
-        ) from None
+        raise FileError(f"tensors do not have the shapes that config.json says: {shapes}.") from None
 
 
 def _check_names(

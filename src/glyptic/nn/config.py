@@ -280,10 +280,9 @@ def _check_sizes(config: ModelConfig) -> None:
         raise ModelError(f"rotary_fraction={config.rotary_fraction!r} must be above 0 and at most 1.")
     if config.rotary_base <= 0:
         raise ModelError(f"rotary_base={config.rotary_base!r} must be above 0.")
-    if config.token_types < 0 or config.classes < 0:
-        raise ModelError(f"token_types={config.token_types} and classes={config.classes} must not be negative.")
-    if config.norm_eps < 0:
-        raise ModelError(f"norm_eps={config.norm_eps!r} must not be negative.")
+    for field in ("token_types", "classes", "image_size", "patch_size", "channels", "norm_eps"):
+        if getattr(config, field) < 0:
+            raise ModelError(f"{field}={getattr(config, field)!r} must not be negative.")
 
 
 def _positive(field: str, value: object) -> None:
@@ -343,7 +342,11 @@ def _check_positions(config: ModelConfig) -> None:
 
 
 def _check_ends(config: ModelConfig) -> None:
-    """Inputs and outputs."""
+    """Inputs and outputs, and what would be left out of them in silence."""
+    if config.rotary_scaling is not None and config.positions != "rotary":
+        raise ModelError(f"rotary_scaling stretches rotary positions, and positions={config.positions!r}; leave it out.")
+    if config.encoder_layers is not None and config.kind != "encoder_decoder":
+        raise ModelError(f"encoder_layers is of kind='encoder_decoder', not of kind={config.kind!r}; leave it out.")
     if config.vocabulary is None and config.head in ("linear", "mlm"):
         raise ModelError(f"head={config.head!r} needs a vocabulary, so vocabulary=None cannot be; use head='none'.")
     if config.head == "class":

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glyptic.arguments import checked, refused
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.linear import Linear
@@ -19,7 +20,7 @@ GATED = ("swiglu", "geglu")
 
 def activate(kind: str, x: Tensor, fresh: bool = False) -> Tensor:
     """The scalar function of a kind of feed-forward, applied to each entry; a `fresh` x may be overwritten."""
-    match kind:
+    match str(kind):
         case "relu":
             return F.relu(x, inplace=fresh)
         case "gelu" if fresh:
@@ -28,13 +29,16 @@ def activate(kind: str, x: Tensor, fresh: bool = False) -> Tensor:
             return F.gelu(x)
         case "gelu_tanh" | "geglu":
             return F.gelu(x, approximate="tanh")
-        case _:
+        case "silu" | "swiglu":
             return F.silu(x)
+        case _:
+            raise refused("kind", kind, "one of relu, gelu, gelu_tanh, silu, swiglu, geglu")
 
 
 class FeedForward(nn.Module):
     """[B, T, D] → [B, T, F] → [B, T, D]."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.kind, self.gated = config.feed_forward, config.feed_forward in GATED

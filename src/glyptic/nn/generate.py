@@ -21,7 +21,7 @@ from glyptic.arguments import Count, Seed, checked, refused
 from glyptic.errors import InputError, ModelError
 from glyptic.nn import few_rows
 from glyptic.nn.models import Decoder, EncoderDecoder, Model
-from glyptic.nn.sampling import Sampling, choose
+from glyptic.nn.sampling import Sampling, chosen
 from glyptic.nn.session import Session, check_ends
 
 Prompt = Tensor | Sequence[Sequence[int]] | Sequence[int]
@@ -127,14 +127,14 @@ def _steps(
     stopped = torch.zeros(tokens.shape[0], dtype=torch.bool, device=tokens.device)
     for step in range(most):
         logits = session.feed(tokens, mask if step == 0 else None)
-        chosen = choose(checked_logits(logits) if step == 0 else logits, sampling, generator)
+        new = chosen(checked_logits(logits) if step == 0 else logits, sampling, generator)
         if stops:
-            chosen = chosen.masked_fill(stopped, pad)
-            stopped = stopped | torch.isin(chosen, ends)
-        yield chosen
+            new = new.masked_fill(stopped, pad)
+            stopped = stopped | torch.isin(new, ends)
+        yield new
         if stops and bool(stopped.all()):
             return
-        tokens = chosen[:, None]
+        tokens = new[:, None]
 
 
 @checked

@@ -58,6 +58,7 @@ class Change:
         for what in ("tokens", "heads"):
             chosen = getattr(self, what)
             listed = isinstance(chosen, Sequence | Tensor) and not isinstance(chosen, str | bytes)
+            listed = listed and not (isinstance(chosen, Tensor) and chosen.dim() != 1)
             if chosen is not None and not (listed and all(map(_is_index, chosen))):
                 raise refused(what, chosen, "a list of whole numbers from 0 on, or None for all")
 
@@ -166,27 +167,49 @@ def record(
     changes = _functions(model, {} if edits is None else edits)
     with edited(model, {name: keeper(name, changes.get(name)) for name in [*wanted, *changes]}):
         output = model(*inputs, **more)
-    for name in [*wanted, *changes]:
-        if name not in kept:
-            raise InputError(
-                f"{name!r} was not computed in this pass (a cache keeps what a memory's keys and values are)."
-            )
     return Record(output, {name: kept[name] for name in wanted})
 
 
 @contextmanager
 @checked
 def edited(model: Model, edits: Mapping[str, Edit]) -> Iterator[None]:
-    """Within this context each named activation x is replaced by edits[name](x)."""
+    """Within this context each named activation x is replaced by edits[name](x).
+
+    An edit whose place no pass within the context computes changes nothing; when the context ends, that is an error.
+    """
     places = _places(model)
     detach: list[Callable[[], None]] = []
+    waiting: set[str] = set()
+    within = True
+
+    def noting(name: str, change: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        def noted(x: Tensor) -> Tensor:
+            if not within:  # in a copy of the model that was made within: it does not keep the edit
+                return x
+            waiting.discard(name)
+            return change(x)
+
+        return noted
+
     try:
         for name, change in _functions(model, edits).items():
-            detach.append(places[name](change))
+            waiting.add(name)
+            detach.append(places[name](noting(name, change)))
         yield
     finally:
+        within = False
         for undo in detach:
             undo()
+    if waiting:
+        raise InputError(_not_computed(sorted(waiting)))
+
+
+def _not_computed(names: Sequence[str]) -> str:
+    listed = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return (
+        f"{listed} {'was' if len(names) == 1 else 'were'} not computed, so nothing was read or changed there: a pass must run "
+        "within, through this very model and not a copy, and a cache keeps what a memory's keys and values are."
+    )
 
 
 def _functions(model: Model, edits: Mapping[str, Edit]) -> dict[str, Callable[[Tensor], Tensor]]:
@@ -266,7 +289,7 @@ def _match(model: Model, patterns: Sequence[str]) -> list[str]:
 
 
 def _check(model: Model, name: str, places: Mapping[str, Attach]) -> None:
-    if name not in places:
+    if not isinstance(name, str) or name not in places:
         raise InputError(f"{shown(name)} is not a hook of this model; nn.hook_names(model) lists them.")
     if name.endswith(NEED_WEIGHTS) and model.config.backend != "reference":
         raise ModelError(

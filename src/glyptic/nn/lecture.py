@@ -11,26 +11,37 @@ Tokens are rows here, X is N×D; 002 writes them as columns, so its Y = X A is o
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import torch
 from torch import Tensor
 
+from glyptic.arguments import Count, checked
+from glyptic.nn.shapes import shaped
 
+Amount = Annotated[int, Count()]
+
+
+@shaped(x="... N D")
 def plain_weights(x: Tensor) -> Tensor:
     """A_{n,n'} = exp⟨x_n, x_n'⟩ / Σ_l exp⟨x_n, x_l⟩ (002, first stage): [N, D] → [N, N], rows sum to 1."""
     return (x @ x.mT).softmax(-1)
 
 
+@shaped(x="... N D", u="... K D")
 def symmetric_weights(x: Tensor, u: Tensor) -> Tensor:
     """One learned U [K, D]: similarity of U x_n and U x_n', the same in both directions before the softmax."""
     projected = x @ u.mT  # [N, K]
     return (projected @ projected.mT).softmax(-1)
 
 
+@shaped(x="... N D", u_q="... K D", u_k="... K D")
 def query_key_weights(x: Tensor, u_q: Tensor, u_k: Tensor) -> Tensor:
     """Queries U_q x_n and keys U_k x_n', two learned [K, D]."""
     return ((x @ u_q.mT) @ (x @ u_k.mT).mT).softmax(-1)
 
 
+@shaped(weights="... N M", x="... M D")
 def attend(weights: Tensor, x: Tensor) -> Tensor:
     """Y = A X: each output is a convex combination of tokens.
 
@@ -41,6 +52,7 @@ def attend(weights: Tensor, x: Tensor) -> Tensor:
     return weights @ x
 
 
+@shaped(x="N D", u_q="H K D", u_k="H K D", u_v="H V D", u_p="H D V")
 def heads_by_sum(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p: Tensor) -> Tensor:
     """002's multi-head attention, Y = Σ_h U_{p,h} Y_h: u_q, u_k, u_v [H, K, D], u_p [H, D, K], x [N, D]."""
     total = torch.zeros_like(x)
@@ -49,6 +61,7 @@ def heads_by_sum(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p: Tensor) 
     return total
 
 
+@shaped(x="N D", u_q="H K D", u_k="H K D", u_v="H K D", u_p="H D K")
 def heads_by_concatenation(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p: Tensor) -> Tensor:
     """003's and 004's: split, attend, Concat(head_1 … head_H) W_O, where W_O stacks the U_{p,h}ᵀ.
 
@@ -61,12 +74,14 @@ def heads_by_concatenation(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p
     return outputs.transpose(0, 1).reshape(-1, heads * size) @ w_o
 
 
+@shaped(q="... T K", k="... S K", mask="bool ... T S")
 def additive_mask(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
     """004: softmax((Q Kᵀ + M)/√d_k), M = 0 where the boolean mask is True and −∞ elsewhere: forbidden weights are 0."""
     scores = (q @ k.mT).masked_fill(~mask, float("-inf"))
     return (scores / q.shape[-1] ** 0.5).softmax(-1)
 
 
+@shaped(q="... T K", k="... S K", mask="bool ... T S")
 def multiplicative_mask(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
     """003, as printed: softmax(M ∘ (Q Kᵀ)). **Not a mask**: a score of 0 keeps the weight e⁰ = 1, so the future leaks.
 
@@ -77,7 +92,8 @@ def multiplicative_mask(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
     return (mask * (q @ k.mT)).softmax(-1)
 
 
-def linear_self_attention(x: Tensor, w_pv: Tensor, w_kq: Tensor, length: int | None = None) -> Tensor:
+@shaped(x="... N D", w_pv="... D D", w_kq="... D D")
+def linear_self_attention(x: Tensor, w_pv: Tensor, w_kq: Tensor, length: Amount | None = None) -> Tensor:
     """002's f(E) = E + W^PV E · Eᵀ W^KQ E / N, tokens as rows: X + (X W_KQᵀ Xᵀ) X W_PVᵀ / N.
 
     `length` is the N to divide by (the number of examples, when the last token is a query); None: all tokens.
@@ -86,7 +102,8 @@ def linear_self_attention(x: Tensor, w_pv: Tensor, w_kq: Tensor, length: int | N
     return x + scores @ x @ w_pv.mT / (x.shape[-2] if length is None else length)
 
 
-def cost(stage: str, tokens: int, width: int, size: int) -> int:
+@checked
+def cost(stage: Literal["plain", "symmetric", "query_key"], tokens: Amount, width: Amount, size: Amount) -> int:
     """Multiplications for the scores of a stage, as 002 counts them.
 
     >>> cost("plain", 100, 64, 8), cost("symmetric", 100, 64, 8)

@@ -52,11 +52,28 @@ class Model(nn.Module):
         With head='class' one token of each row of [B, T, D] decides: the first real one of an encoder, and of a decoder the
         last real one, since the first sees nothing but itself. `padding_mask` [B, T] says which are real.
         """
+        if not torch.compiler.is_compiling():
+            self._check_hidden(hidden, padding_mask)
         if self.output is None:
             return hidden
         if self.config.head == "class":
             hidden = self._deciding(hidden, padding_mask)
         return self.output(hidden, None if self.embedding.token is None else self.embedding.token.weight)
+
+    def _check_hidden(self, hidden: Tensor, real: Tensor | None) -> None:
+        axes = "[B, T, D]" if self.config.head == "class" else "[..., D]"
+        wanted = f"a tensor of floating-point numbers {axes}, D = {self.config.width}"
+        if not isinstance(hidden, Tensor) or not hidden.is_floating_point() or hidden.shape[-1:] != (self.config.width,):
+            raise refused("hidden", hidden, wanted)
+        if self.config.head == "class" and hidden.dim() != 3:
+            raise InputError(f"hidden has shape {tuple(hidden.shape)}, and must be {wanted}.")
+        dtype = next(self.parameters()).dtype
+        if hidden.dtype != dtype and not torch.is_autocast_enabled(hidden.device.type):
+            raise InputError(f"hidden holds {hidden.dtype} and the model computes in {dtype}; convert one of them.")
+        if real is not None and not (
+            isinstance(real, Tensor) and real.dtype == torch.bool and real.shape == hidden.shape[:-1]
+        ):
+            raise refused("padding_mask", real, f"a boolean tensor {list(hidden.shape[:-1])}, True where a token is real")
 
     def _deciding(self, hidden: Tensor, real: Tensor | None) -> Tensor:
         """[B, T, D] → [B, D]: the vector that the class is read from."""
@@ -150,6 +167,8 @@ class Encoder(Model):
         packed: bool = False,  # spend nothing on padding (`packing.py`)
     ) -> Tensor:
         """[B, T, D]."""
+        if not isinstance(packed, bool):
+            raise refused("packed", packed, "True or False")
         x = self.embedding.look_up(tokens, vectors)
         return self._run(self.stack, x, padding_mask, types=types, packed=packed)
 
@@ -170,6 +189,8 @@ class EncoderDecoder(Model):
 
     def encode(self, source: Tensor, source_mask: Tensor | None = None, packed: bool = False) -> Memory:
         """source [B, M] → what the decoder looks at; it is computed once for a whole generation."""
+        if not isinstance(packed, bool):
+            raise refused("packed", packed, "True or False")
         vectors = self._run(self.encoder, self.embedding.look_up(source, None), source_mask, packed=packed)
         return Memory(vectors, None if source_mask is None else source_mask[:, None, None, :])
 
@@ -204,8 +225,9 @@ def _checked_memory(memory: Memory | None, x: Tensor) -> Memory:
         raise refused("memory.vectors", vectors, f"of shape [B, M, {x.shape[2]}] and dtype {x.dtype}")
     if vectors.shape[0] != x.shape[0]:
         raise InputError(f"the memory has {vectors.shape[0]} rows and the target {x.shape[0]}.")
-    if mask is not None and (not isinstance(mask, Tensor) or mask.shape != (x.shape[0], 1, 1, vectors.shape[1])):
-        raise refused("memory.mask", mask, f"of shape {(x.shape[0], 1, 1, vectors.shape[1])}")
+    shape = (x.shape[0], 1, 1, vectors.shape[1])
+    if mask is not None and not (isinstance(mask, Tensor) and mask.dtype == torch.bool and mask.shape == shape):
+        raise refused("memory.mask", mask, f"a boolean tensor of shape {shape}")
     return memory
 
 

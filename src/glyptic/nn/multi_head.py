@@ -20,7 +20,8 @@ from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.linear import Linear
 from glyptic.nn.packing import Packing
-from glyptic.nn.positions import Shaw, TransformerXL, halves, rotate
+from glyptic.nn.positions import Shaw, TransformerXL, halves
+from glyptic.nn.positions.rotary import turn
 
 
 class Context(NamedTuple):
@@ -85,10 +86,10 @@ class SelfAttention(_Heads):
         q, k, v = qkv.view(B, T, -1, self.size).split(self.parts, dim=2)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v).transpose(1, 2)
         if context.rotation is not None:
-            q, k = self.hook_rot_q(rotate(q, context.rotation)), self.hook_rot_k(rotate(k, context.rotation))
+            q, k = self.hook_rot_q(turn(q, context.rotation)), self.hook_rot_k(turn(k, context.rotation))
         q, k = q.transpose(1, 2), k.transpose(1, 2)
         if cache is not None:
-            k, v = cache.update(self.layer, k, v)
+            k, v = cache.write(self.layer, k, v)
         if context.distances is None:
             z, _ = self.attend(q, k, v, context.mask, context.causal, context.window)
         else:
@@ -100,11 +101,11 @@ class SelfAttention(_Heads):
         if self.relative is not None:
             assert context.sinusoids is not None
             bias = self.scale * self.relative.bias(q, distances, context.sinusoids)
-            z, _ = self.attend(q + self.relative.u, k, v, masks.merge(context.mask, bias), context.causal, context.window)
+            z, _ = self.attend(q + self.relative.u, k, v, masks.merge.plain(context.mask, bias), context.causal, context.window)
             return z
         assert self.shaw is not None
         bias = self.scale * self.shaw.bias(q, distances)
-        z, weights = self.attend(q, k, v, masks.merge(context.mask, bias), context.causal)
+        z, weights = self.attend(q, k, v, masks.merge.plain(context.mask, bias), context.causal)
         assert weights is not None
         return z + self.shaw.value(weights, distances)
 

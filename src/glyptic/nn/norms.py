@@ -18,15 +18,19 @@ the same to the last bit, unless x̂ was changed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glyptic.arguments import Count, Number, checked
 from glyptic.errors import ModelError
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.hook_point import HookPoint
+
+Width = Annotated[int, Count(1, 2**31 - 1)]
+Epsilon = Annotated[float, Number(least=0)]
 
 
 class _Hooked(nn.Module):
@@ -78,7 +82,8 @@ class RMSNorm(nn.Module):
     Sums are taken in at least float32. (torch's own module is several times slower on CPUs.)
     """
 
-    def __init__(self, width: int, eps: float = 1e-6, outside: bool = False) -> None:
+    @checked
+    def __init__(self, width: Width, eps: Epsilon = 1e-6, outside: bool = False) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
         self.eps, self.outside = eps, outside
@@ -104,7 +109,8 @@ class GroupNorm(_Hooked, nn.GroupNorm):
 class BatchNorm(_Hooked, nn.BatchNorm1d):
     """Each feature over all tokens of the batch; a decoder may only use its running statistics."""
 
-    def __init__(self, width: int, eps: float = 1e-5, causal: bool = False) -> None:
+    @checked
+    def __init__(self, width: Width, eps: Epsilon = 1e-5, causal: bool = False) -> None:
         super().__init__(width, eps=eps)
         self.causal = causal
 
@@ -124,7 +130,8 @@ class BatchNorm(_Hooked, nn.BatchNorm1d):
 class InstanceNorm(_Hooked):
     """Each feature over the tokens of one sequence."""
 
-    def __init__(self, width: int, eps: float = 1e-5) -> None:
+    @checked
+    def __init__(self, width: Width, eps: Epsilon = 1e-5) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width))
@@ -134,6 +141,7 @@ class InstanceNorm(_Hooked):
         return F.instance_norm(x.transpose(1, 2), weight=gain, bias=bias, eps=self.eps).transpose(1, 2)
 
 
+@checked
 def make_norm(config: ModelConfig, causal: bool = False) -> nn.Module:
     """The norm that the config names, for vectors of its width."""
     width, eps = config.width, config.norm_eps

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from glyptic.arguments import Count, Number, check_fields
+from glyptic.errors import InputError
+from glyptic.nn.shapes import shaped
 
 COLD = 0.01
 COLDEST = 1e-30  # a float32; whatever is less likely has probability 0 long before
@@ -38,8 +40,20 @@ class Sampling:
         check_fields(self)
 
 
+@shaped(logits="B V")
 def filtered(logits: Tensor, sampling: Sampling) -> Tensor:
     """Logits [B, V] at the temperature, −∞ where a filter forbids a token; in float32 at least."""
+    _check(logits)
+    return _filtered(logits, sampling)
+
+
+def _check(logits: Tensor) -> None:
+    """Refuse rows of which nothing can be the most likely."""
+    if not logits.shape[1] or not bool(logits.amax(-1).isfinite().all()):
+        raise InputError("logits have a row that is empty, or whose largest is not a finite number; nothing can be chosen there.")
+
+
+def _filtered(logits: Tensor, sampling: Sampling) -> Tensor:
     precise = logits.float() if logits.dtype in (torch.bfloat16, torch.float16) else logits
     if sampling.temperature < COLD:  # quotients might pass all bounds; a common shift changes no probability
         precise = precise - precise.amax(-1, keepdim=True)
@@ -59,9 +73,16 @@ def filtered(logits: Tensor, sampling: Sampling) -> Tensor:
     return logits
 
 
+@shaped(logits="B V")
 def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator | None = None) -> Tensor:
     """Next token of each row: logits [B, V] → [B]."""
+    _check(logits)
+    return chosen(logits, sampling, generator)
+
+
+def chosen(logits: Tensor, sampling: Sampling, generator: torch.Generator | None) -> Tensor:
+    """`choose` from logits that have been looked at, as generation calls it."""
     if sampling.temperature == 0:
         return logits.argmax(-1)
-    probabilities = filtered(logits, sampling).softmax(-1)
+    probabilities = _filtered(logits, sampling).softmax(-1)
     return torch.multinomial(probabilities, 1, generator=generator).squeeze(-1)

@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from glyptic.arguments import refused
+from glyptic.arguments import refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn import few_rows
+from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.multi_head import Memory
 
@@ -51,13 +52,15 @@ class Session:
             raise ModelError("generation needs inference mode; call model.eval() first.")
         if model.config.head not in ("linear", "mlm"):
             raise ModelError(f"head={model.config.head!r} gives no logits over tokens to generate from; use head='linear'.")
+        if not isinstance(packed, bool):
+            raise refused("packed", packed, "True or False")
         if isinstance(model, EncoderDecoder) != (source is not None):
             raise InputError("an encoder–decoder generates from source=, and only an encoder–decoder does.")
         if source is None and source_mask is not None:
             raise InputError("source_mask is of a source; give source too, or neither.")
         self.of = model
+        self.cache = model.new_cache(batch, capacity, cache)
         self.model = few_rows.packed(model, batch) if packed else model
-        self.cache = model.new_cache(batch, None if cache == "ring" else capacity, cache)
         self.inputs: dict[str, Any] = {}
         if isinstance(model, EncoderDecoder) and source is not None:
             self.inputs["memory"] = model.encode(source, source_mask)
@@ -93,14 +96,15 @@ class CompiledSession(Session):
 
     def __init__(self, model: Decoder, batch: int, capacity: int | None = None, mode: str = "default") -> None:
         super().__init__(model, batch, capacity, cache="fixed")
-        if mode not in ("default", "max-autotune"):
-            raise ModelError(f"mode={mode!r} is not one of default, max-autotune.")
+        if not isinstance(mode, str) or mode not in ("default", "max-autotune"):
+            raise ModelError(f"mode={shown(mode)} is not one of default, max-autotune.")
         self.mode, self.shape = mode, (batch, 1)
         self.compiled: Callable[[Tensor], Tensor] | None = None
 
     @torch.inference_mode()
     def feed(self, tokens: Tensor, padding_mask: Tensor | None = None) -> Tensor:
-        if tokens.shape != self.shape or tokens.dtype != torch.int64 or padding_mask is not None:
+        fits = isinstance(tokens, Tensor) and tokens.shape == self.shape and tokens.dtype == torch.int64
+        if not fits or padding_mask is not None:
             return super().feed(tokens, padding_mask)
         self.cache.check_room(1)
         return self._first_step(tokens) if self.compiled is None else self.compiled(tokens)
@@ -109,6 +113,8 @@ class CompiledSession(Session):
         """Compiles. Freezing must be a global setting meanwhile: as an option it does not reach the weights."""
         import torch._inductor.config as inductor  # slow to import, so only here
 
+        if any(isinstance(at, HookPoint) and at.listener for part in self.model.modules() for at in vars(part).values()):
+            raise ModelError("a step compiled while activations are read or edited would keep that for good; use a Session.")
         self.compiled = self._compile()
         with inductor.patch(freezing=True):
             return self.compiled(tokens)

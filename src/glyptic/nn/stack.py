@@ -81,7 +81,7 @@ class Stack(nn.Module):
             return cache.open(new, real)
         if real is None:
             return View(torch.arange(new, device=x.device), None, new, new)
-        positions = masks.positions_of(real)
+        positions = masks.positions_of.plain(real)
         return View(positions, positions, new, new)
 
     def context(self, x: Tensor, view: View) -> Context:
@@ -95,15 +95,15 @@ class Stack(nn.Module):
         mask: Tensor | None = None
         banded = whole and config.backend == "blocked"  # which skips what a window hides, and needs no mask for it
         if not whole or (config.sliding_window is not None and not banded):
-            mask = masks.visible(view.positions, keys, causal=self.causal, window=config.sliding_window)
+            mask = masks.visible.plain(view.positions, keys, causal=self.causal, window=config.sliding_window)
             mask = mask[:, None] if view.padded else mask  # [B, 1, T, S], the same for all heads
         causal = whole and mask is None and self.causal
         window = config.sliding_window if banded else None
         if self.score_bias is None and positions not in RELATIVE:
             return Context(mask, causal, window, rotation)
-        distances = masks.distances(view.positions, keys)
+        distances = masks.distances.plain(view.positions, keys)
         if self.score_bias is not None:
-            return Context(masks.merge(mask, self.score_bias(distances, x.dtype)), causal, window)
+            return Context(masks.merge.plain(mask, self.score_bias(distances, x.dtype)), causal, window)
         distances = distances[:, None] if view.padded else distances
         return Context(mask, causal, window, None, distances, self._sinusoids(x, view))
 
@@ -111,4 +111,4 @@ class Stack(nn.Module):
         if self.config.positions != "transformer_xl":
             return None
         distances = torch.arange(1 - x.shape[1], view.span, device=x.device)
-        return sinusoids(distances, self.config.width).to(x.dtype)
+        return sinusoids.plain(distances, self.config.width).to(x.dtype)

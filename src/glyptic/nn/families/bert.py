@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
 from glyptic.nn.families.mapping import ACTIVATION, PUBLIC_ACTIVATIONS, Entry, Family, fused, linear, same
@@ -28,12 +29,15 @@ FIELDS: dict[str, Field] = {
 
 
 def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    predicts = any(name.startswith("cls.predictions") for name in names)
+    if not predicts and any(name.startswith("cls.") for name in names):
+        raise FileError("architectures: the head is for next sentences alone (cls.seq_relationship), and we have no such head.")
     return {
         "kind": "encoder",
         "norm_place": "post",
         "positions": "learned",
         "embedding_norm": True,
-        "head": "mlm" if any(name.startswith("cls.predictions") for name in names) else "none",
+        "head": "mlm" if predicts else "none",
     }
 
 

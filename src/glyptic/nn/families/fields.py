@@ -14,6 +14,7 @@ from glyptic.arguments import Count, Number, Rule, refused, shown
 from glyptic.errors import FileError
 
 REQUIRED: Any = object()
+ABSENT: Any = object()  # may be left out, which gives None; but `null` is no way to say so, since the public library reads it
 
 
 @dataclass(frozen=True)
@@ -149,5 +150,7 @@ def _by_one_name(aliases: Mapping[str, str], fields: Mapping[str, Any]) -> dict[
 def _value(name: str, field: Read, fields: Mapping[str, Any], family: str) -> Any:
     if name not in fields and field.default is REQUIRED:
         raise FileError(f"{name} is missing, which {family} needs.")
+    if name not in fields and field.default is ABSENT:
+        return None
     value = fields.get(name, field.default)
     return None if value is None and field.default is None else field.rule(name, value)

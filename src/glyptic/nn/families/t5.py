@@ -6,7 +6,7 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, Words, flag, read
+from glyptic.nn.families.fields import ABSENT, EPSILON, SIZE, TRAINING, Field, Idle, Only, Words, flag, read
 from glyptic.nn.families.mapping import Entry, Family, fused, linear, same, stacked
 from glyptic.nn.feed_forward import GATED
 
@@ -28,9 +28,9 @@ FIELDS: dict[str, Field] = {
     "relative_attention_num_buckets": read("relative_buckets", SIZE, 32),
     "relative_attention_max_distance": read("relative_distance", SIZE, 128),
     "tie_word_embeddings": read("", flag, True),
-    "scale_decoder_outputs": read("", flag, None),
-    "dense_act_fn": read("", Words(DENSE), None),
-    "is_gated_act": read("", flag, None),
+    "scale_decoder_outputs": read("", flag, ABSENT),
+    "dense_act_fn": read("", Words(DENSE), ABSENT),
+    "is_gated_act": read("", flag, ABSENT),
     "is_encoder_decoder": Only(True),
     "is_decoder": Idle("each of the two stacks is told what it is"),
     "dropout_rate": TRAINING,

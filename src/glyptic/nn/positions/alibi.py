@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import Count, checked
 from glyptic.nn.config import ModelConfig
 
 
-def slopes(heads: int) -> list[float]:
+@checked
+def slopes(heads: Annotated[int, Count(1, 2**20)]) -> list[float]:
     """2^{−8h/H} for a power of two; otherwise the sequence of the power below, then every other one of the next.
 
     >>> slopes(4)
@@ -25,6 +28,7 @@ def slopes(heads: int) -> list[float]:
 class Alibi(nn.Module):
     """Distances [..., T, S] → a bias [..., H, T, S]."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         # not a buffer: `.to(bfloat16)` must not round it

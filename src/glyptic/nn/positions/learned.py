@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glyptic.arguments import checked
 from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
 
@@ -13,6 +14,7 @@ from glyptic.nn.config import ModelConfig
 class Learned(nn.Embedding):
     """T_max × D; a position beyond the table has no row, so it is refused."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config.context, config.width)
 

@@ -9,16 +9,25 @@ show q and k in the public order (`halves`).
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import Count, Number, checked, refused
+from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig, RotaryScaling
+from glyptic.nn.shapes import shaped
+
+Size = Annotated[int, Count(0, 2**31 - 1)]
 
 LONGEST_TABLE = 2**18  # rows; beyond, what is needed is computed at each pass
 
 
-def inverse_frequencies(width: int, base: float, scaling: RotaryScaling | None, dtype: torch.dtype) -> Tensor:
+@checked
+def inverse_frequencies(
+    width: Size, base: Annotated[float, Number(above=0)], scaling: RotaryScaling | None, dtype: torch.dtype
+) -> Tensor:
     """[R/2] angles per position, θ_m = base^{−2m/R}, stretched by `scaling`.
 
     linear  all angles divided by the factor (position interpolation)
@@ -26,6 +35,14 @@ def inverse_frequencies(width: int, base: float, scaling: RotaryScaling | None, 
     llama3  wavelengths beyond the trained length are divided, short ones kept, blended between
     yarn    the same idea with a linear ramp over frequencies, and a temperature (`attention_factor`)
     """
+    kind = None if scaling is None else scaling.kind
+    if width % 2 or (kind == "ntk" and width < 4):
+        pairs = "an even number, since coordinates are turned in pairs"
+        raise refused("width", width, f"{pairs}, and at least 4" if kind == "ntk" else pairs)
+    if kind == "yarn" and base <= 1:
+        raise refused("base", base, "a number above 1 for yarn")
+    if not dtype.is_floating_point:
+        raise refused("dtype", dtype, "a dtype of floating-point numbers")
     if scaling is not None and scaling.kind == "ntk":
         base = base * scaling.factor ** (width / (width - 2))
     exponents = torch.arange(0, width, 2, dtype=torch.int64, device="cpu").to(dtype) / width
@@ -65,11 +82,13 @@ def _yarn(powers: Tensor, width: int, base: float, s: RotaryScaling) -> Tensor:
     return 1.0 / (s.factor * powers) * (1 - kept) + 1.0 / powers * kept
 
 
-def temperature(factor: float, weight: float = 1.0) -> float:
+@checked
+def temperature(factor: Annotated[float, Number(above=0)], weight: Annotated[float, Number()] = 1.0) -> float:
     """YaRN's: 0.1 · weight · ln(factor) + 1."""
     return 0.1 * weight * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
+@checked
 def attention_factor(scaling: RotaryScaling | None) -> float:
     """What q and k are both multiplied by: YaRN's temperature, or what the scaling says instead."""
     if scaling is None or scaling.kind != "yarn":
@@ -80,6 +99,7 @@ def attention_factor(scaling: RotaryScaling | None) -> float:
 class Rotary(nn.Module):
     """Positions → complex numbers e^{i t θ_m}, from a table as long as needed."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.width = int(config.rotary_fraction * config.head_size)
@@ -103,8 +123,21 @@ class Rotary(nn.Module):
         return self.table[positions]
 
 
+@shaped(x="B T H K", rotation="complex ... R")
 def rotate(x: Tensor, rotation: Tensor) -> Tensor:
-    """x [B, T, H, K]: the first R coordinates of each head rotated, the rest as they are."""
+    """x [B, T, H, K]: the first R coordinates of each head rotated, the rest as they are; rotation [..., R/2] complex."""
+    before = tuple(rotation.shape[:-1])
+    fits = len(before) <= 3 and all(a in (1, b) for a, b in zip(reversed(before), reversed(x.shape[:3]), strict=False))
+    if not fits or 2 * rotation.shape[-1] > x.shape[-1]:
+        raise InputError(
+            f"rotation has shape {tuple(rotation.shape)}, and must be [T, 1, R/2] or [B, T, 1, R/2] "
+            f"with R at most K for x {tuple(x.shape)}."
+        )
+    return turn(x, rotation)
+
+
+def turn(x: Tensor, rotation: Tensor) -> Tensor:
+    """`rotate` of tensors that fit, as layers call it."""
     width = 2 * rotation.shape[-1]
     turned = x if width == x.shape[-1] else x[..., :width]
     precise = turned.float() if x.dtype in (torch.bfloat16, torch.float16) else turned
@@ -113,10 +146,13 @@ def rotate(x: Tensor, rotation: Tensor) -> Tensor:
     return turned if width == x.shape[-1] else torch.cat([turned, x[..., width:]], dim=-1)
 
 
-def halves(head_size: int, rotated: int) -> list[int]:
+@checked
+def halves(head_size: Size, rotated: Size) -> list[int]:
     """The public order of a head, by our places: first the first of each pair, then the second, then what is not rotated.
 
     >>> halves(6, 4)
     [0, 2, 1, 3, 4, 5]
     """
+    if rotated % 2 or rotated > head_size:
+        raise refused("rotated", rotated, f"an even number, at most head_size={head_size}")
     return [*range(0, rotated, 2), *range(1, rotated, 2), *range(rotated, head_size)]

@@ -12,12 +12,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import checked
 from glyptic.nn.config import ModelConfig
 
 
 class Shaw(nn.Module):
     """One layer's tables, shared by its heads."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.clip = config.relative_distance

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import Count, checked, refused
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.shapes import shaped
 
 LONGEST_TABLE = 2**18  # rows; beyond, what is needed is computed at each pass
 
 
-def sinusoids(positions: Tensor, width: int, layout: str = "interleaved") -> Tensor:
+@shaped(positions="number ...")
+def sinusoids(
+    positions: Tensor, width: Annotated[int, Count(2, 2**31 - 1)], layout: Literal["interleaved", "halves"] = "interleaved"
+) -> Tensor:
     """[...] positions → [..., D] in float64; negative positions are fine (Transformer-XL's distances).
 
     >>> sinusoids(torch.tensor([0, 1]), 4)
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 1.0000]], dtype=torch.float64)
     """
+    if width % 2:
+        raise refused("width", width, "even: half of the coordinates are sines")
     exponents = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device) / width
     angles = positions[..., None].double() / 10000.0**exponents  # [..., D/2]
     if layout == "halves":
@@ -27,6 +36,7 @@ def sinusoids(positions: Tensor, width: int, layout: str = "interleaved") -> Ten
 class Sinusoidal(nn.Module):
     """Adds nothing to learn: a table of the first `context` positions, computed again beyond it."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.width, self.layout, self.precision = config.width, config.sinusoidal_layout, config.position_precision
@@ -34,7 +44,7 @@ class Sinusoidal(nn.Module):
         self.table: Tensor | None = None  # not a buffer: `.to(bfloat16)` must not round it
 
     def compute(self, positions: Tensor) -> Tensor:
-        values = sinusoids(positions, self.width, self.layout)
+        values = sinusoids.plain(positions, self.width, self.layout)  # type: ignore[arg-type]  # the config has checked it
         return values if self.precision == "float64" else values.float()
 
     def forward(self, positions: Tensor, end: int | None, dtype: torch.dtype) -> Tensor:

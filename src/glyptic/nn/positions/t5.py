@@ -7,19 +7,30 @@ share the last. One table serves all layers of a stack.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import Count, checked, refused
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.shapes import shaped
+
+Amount = Annotated[int, Count(1, 2**31 - 1)]
 
 
-def bucket(ahead: Tensor, buckets: int, distance: int, bidirectional: bool) -> Tensor:
+@shaped(ahead="whole ...")
+def bucket(ahead: Tensor, buckets: Amount, distance: Amount, bidirectional: bool) -> Tensor:
     """Bucket of `ahead` = j − i, the key's position less the query's.
 
     >>> bucket(torch.tensor([0, -1, -7, -8, -20, -200]), 16, 64, bidirectional=False)
     tensor([ 0,  1,  7,  8, 11, 15])
     """
+    least = 4 if bidirectional else 2
+    if buckets < least:
+        raise refused("buckets", buckets, f"at least {least}: one half of each side is of single distances")
+    if distance <= buckets // least:
+        raise refused("distance", distance, f"above the {buckets // least} distances that have a bucket each")
     offset = torch.zeros_like(ahead)
     if bidirectional:
         buckets //= 2
@@ -36,6 +47,7 @@ def bucket(ahead: Tensor, buckets: int, distance: int, bidirectional: bool) -> T
 class T5Bias(nn.Module):
     """Distances [..., T, S] → a bias [..., H, T, S]."""
 
+    @checked
     def __init__(self, config: ModelConfig, bidirectional: bool) -> None:
         super().__init__()
         self.buckets, self.distance, self.bidirectional = (
@@ -46,5 +58,5 @@ class T5Bias(nn.Module):
         self.table = nn.Embedding(config.relative_buckets, config.heads)
 
     def forward(self, distances: Tensor, dtype: torch.dtype) -> Tensor:
-        index = bucket(-distances, self.buckets, self.distance, self.bidirectional)
+        index = bucket.plain(-distances, self.buckets, self.distance, self.bidirectional)
         return self.table(index).movedim(-1, -3)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from glyptic.arguments import checked
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.linear import Linear
 
@@ -18,6 +19,7 @@ from glyptic.nn.linear import Linear
 class TransformerXL(nn.Module):
     """One layer's W_r, u and v."""
 
+    @checked
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         heads, size = config.heads, config.head_size
