@@ -153,7 +153,8 @@ class Folder:
                 raise _refused_path(name, path, f"{wanted}, such as {shown(path / 'result')}, and it is a folder")
             if path.exists() and not path.is_dir() and not (self.stem and path.is_file()):
                 raise _refused_path(name, path, f"{wanted}, and it is a {'file' if path.is_file() else 'device or a pipe'}")
-            above = next(folder for folder in path.absolute().parents if folder.exists())
+            absolute = path.absolute()  # the root is above itself
+            above = next(folder for folder in (*absolute.parents, absolute) if folder.exists())
             if not above.is_dir():
                 raise _refused_path(name, path, f"{wanted}, and {shown(above)} is no folder")
         except (OSError, ValueError) as error:
