@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; bad input is one sentence on standard error and status 2, what was not foreseen another and 70."""
     _suit_terminal()
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] in (["help"], ["-h"], ["--help"]) and words[1:]:  # `glyptic help run`
+        words = [*words[1:], "--help"]
     name = _command_of(words)
     said, status = f"glyptic {name}" if name else "glyptic", None
     try:
