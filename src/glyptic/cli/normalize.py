@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from glyptic.arguments import FolderToFill
 from glyptic.cli.idle import refuse_idle
@@ -49,7 +49,8 @@ class Normalize:
         check_place(self.out, overwrite=self.overwrite)
         build = {"01": normalize.zero_one, "inf": normalize.infinity, "plus-minus": normalize.plus_minus}[self.kind]
         model = open_model(self.model, self.format)
-        made = build(model, force=self.force, **({} if self.yes is None else {"yes": self.yes}))
+        told: dict[str, Any] = {} if self.yes is None else {"yes": self.yes}
+        made = build(model, force=self.force, **told)
         made = made.replace(name=printable(f"{self.kind} normalization of {model.name or self.model}"))
         made.save(self.out, overwrite=self.overwrite)
         print(f"{made.frame()}\n\nwritten to {self.out}")

@@ -93,7 +93,7 @@ def _refuse_doubled(command: type, words: Sequence[str]) -> None:
 def _refuse_one_place_for_two(made: Any) -> None:
     """Of two files at one place, or of one in a folder that is written whole, the later would be the end of the earlier."""
     hints = get_type_hints(type(made), include_extras=True)
-    places = {}
+    places: dict[str, tuple[Path, bool]] = {}
     for field in fields(made):
         given = getattr(made, field.name)
         rule = next((rule for rule in rules_in(hints[field.name]) if isinstance(rule, PLACES)), None)
