@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ class Case(NamedTuple):
     load: Callable[[Path], object] = lambda folder: None
     first: Callable[[Path], object] = lambda folder: None  # what others have put there before
     together: bool = True  # whether all files change at once
+    once: bool = False  # whether what is there whole is never written over
 
 
 @cache
@@ -144,7 +145,7 @@ CASES = {
     "files": Case(lambda folder, v: write_together({folder / n: b"%d" % v * 99 for n in "abc"}), together=False),
     "a trained model": Case(_save_trained, _load_trained),
     "a certificate": Case(_certificate, _load_certificate),
-    "an exported folder": Case(_exported),
+    "an exported folder": Case(_exported, once=True),
     "a sweep of proofs": Case(_sweep),
     "a cell": Case(_cell),
     "a table, CSV": Case(_table(".csv")),
@@ -215,7 +216,9 @@ class Trial:
         self.begin()
         killed(lambda: self.case.write(self.work, 1), at)
         self.whole(litter=True)
-        self.case.write(self.work, 1)
+        done = self.case.once and snapshot(self.work) == self.new
+        with pytest.raises(FileError, match="exists and is not an empty folder") if done else nullcontext():
+            self.case.write(self.work, 1)
         assert snapshot(self.work) == self.new  # the next write has removed what was left
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import inspect
 import os
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from math import isfinite, isinf, prod
@@ -153,7 +153,8 @@ class Folder:
                 raise _refused_path(name, path, f"{wanted}, such as {shown(path / 'result')}, and it is a folder")
             if path.exists() and not path.is_dir() and not (self.stem and path.is_file()):
                 raise _refused_path(name, path, f"{wanted}, and it is a {'file' if path.is_file() else 'device or a pipe'}")
-            above = next(folder for folder in path.absolute().parents if folder.exists())
+            absolute = path.absolute()  # the root is above itself
+            above = next(folder for folder in (*absolute.parents, absolute) if folder.exists())
             if not above.is_dir():
                 raise _refused_path(name, path, f"{wanted}, and {shown(above)} is no folder")
         except (OSError, ValueError) as error:
@@ -163,7 +164,8 @@ class Folder:
         return path
 
 
-RULES = (Count, Number, Readable, Writable, Folder)
+PLACES = (Readable, Writable, Folder)
+RULES = (Count, Number, *PLACES)
 SEED = Count(0, 2**63 - 1)  # what numpy and torch both take
 SECONDS = Number(above=0)
 Seed = Annotated[int, SEED]
@@ -198,6 +200,14 @@ def checked(function: Function) -> Function:
         return function(*bound.args, **bound.kwargs)
 
     return checking  # type: ignore[return-value]
+
+
+def rules_in(hint: Any) -> Iterator[Rule]:
+    """All rules that are written in a type, of what may be left out as well."""
+    for part in get_args(hint):
+        if isinstance(part, RULES):
+            yield part
+        yield from rules_in(part)
 
 
 def check_fields(values: Any, naming: Callable[[str], str] = str) -> None:

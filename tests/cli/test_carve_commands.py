@@ -163,3 +163,59 @@ def test_as_a_process(tmp_path: Path) -> None:
     wrong = glyptic("normalize", "contents")
     assert (wrong.returncode, wrong.stdout, wrong.stderr.count("\n")) == (2, "", 1)
     assert "Traceback" not in wrong.stderr
+
+
+def _of_digits(folder: Path, name: str, answers: tuple[str, str] = ("0", "1")) -> str:
+    """A built-in decider in a folder, whose answers are named otherwise."""
+    open_model(name, "fixed:4").replace(answers=answers).save(folder)
+    return f"'{folder}'"
+
+
+@pytest.mark.parametrize("kind", ["inf", "plus-minus"])
+def test_normalize_is_told_which_answer_means_yes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _of_digits(tmp_path / "m", "parity:6")
+    asked = ["normalize", str(tmp_path / "m"), "--kind", kind, "--out", str(tmp_path / "n")]
+    assert cli.main(asked) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert cli.main([*asked, "--yes", "2"]) == 2
+    assert "yes is '2', and must be one of the answers, '0' and '1'." in capsys.readouterr().err
+    for yes, last in (("1", (0, 1)), ("0", (1, 0))):
+        assert cli.main([*asked, "--yes", yes]) == 0
+        made = load(tmp_path / "n")
+        assert made.run_batch(INPUTS).answers == tuple("01"[word.count("1") % 2] for word in INPUTS)
+        assert made.coordinates[:2] == tuple("01"[i] for i in last)  # NO, YES
+    assert cli.main(["normalize", "parity:6", "--kind", "01", "--yes", "YES", "--out", str(tmp_path / "n")]) == 2
+    assert "--yes has no effect with --kind 01" in capsys.readouterr().err
+
+
+def test_combine_is_told_which_answer_means_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    digits, out = _of_digits(tmp_path / "m", "parity:6"), ["--format", "fixed:4", "--out", str(tmp_path / "c")]
+    expression = f"(majority:6 | contains:11,6) & ~{digits}"
+    assert cli.main(["combine", expression, *out]) == 2
+    assert "neither name says which means YES" in capsys.readouterr().err
+    for yes, odd in (("1", 1), ("0", 0)):
+        assert cli.main(["combine", expression, "--yes", yes, *out]) == 0
+        said = load(tmp_path / "c").run_batch(INPUTS).answers
+        right = [(2 * w.count("1") > len(w) or "11" in w) and w.count("1") % 2 != odd for w in INPUTS]
+        assert said == tuple("YES" if yes else "NO" for yes in right)
+    capsys.readouterr()
+    letters = _of_digits(tmp_path / "ab", "parity:6", ("a", "b"))
+    for bad, complaint in {
+        (expression, "2"): "--yes is '2', and must be an answer of a decider; these answer 0, 1, NO, YES.",
+        (f"{digits} & {letters}", "1"): "yes is '1', and must be one of the answers, 'a' and 'b'.",
+        ("parity:6 & majority:6", "NO"): "say otherwise",
+    }.items():
+        assert cli.main(["combine", bad[0], "--yes", bad[1], *out]) == 2
+        assert complaint in capsys.readouterr().err
+
+
+def test_an_empty_model_is_not_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_model("parity:4", "fixed:4").save(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for words in (["run", "", "01"], ["show", ""], ["combine", "'' & ."], ["frame", ""], ["lint", ""], ["normalize", ""]):
+        assert cli.main(words) == 2
+        assert "the MODEL is empty" in capsys.readouterr().err
+    assert cli.main(["normalize", "parity:4", "--out", "/"]) == 2
+    assert "is taken" in capsys.readouterr().err

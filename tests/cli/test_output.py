@@ -78,3 +78,9 @@ def test_what_glyptic_wrote_is_written_anew(words: list[str], tmp_path: Path) ->
     for _ in range(2):
         assert main([*words, "--out", str(tmp_path / "model")]) == 0
     assert sorted(os.listdir(tmp_path / "model")) == ["config.json", "model.safetensors"]
+
+
+def test_a_sentence_does_not_go_to_the_output_where_errors_are_closed() -> None:
+    for words in (["nope"], ["run", "nope", "01"]):
+        done = run(words, stdout=subprocess.PIPE, preexec_fn=lambda: os.close(2))
+        assert done.returncode == 2 and done.stdout == ""

@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tqdm.auto import tqdm
 
 from glyptic.carve.examples import EXAMPLES
 from glyptic.cli import COMMANDS, main
@@ -227,3 +229,58 @@ def test_without_extras_a_command_works_or_says_which_it_needs() -> None:
 def test_the_rooms_that_need_torch_say_so() -> None:
     done = python("-c", BLOCKED + "from glyptic import nn")
     assert "MissingExtra: glyptic.nn needs PyTorch" in done.stderr
+
+
+MINE = {
+    "certificate": ["prove", "parity:3", "--decisive", "--certificate", "mine.svg"],
+    "figure of a sweep": ["prove", "parity:3", "--decisive", "--formats", "fixed:2..3", "--figure", "mine.svg"],
+    "figure of a precision": ["precision", "majority", "--max-length", "2", "--figure", "mine.svg"],
+    "figure of a theory": ["icl", "flow", "--d", "2", "--out", "mine"],
+}
+
+
+@pytest.mark.parametrize("words", MINE.values(), ids=MINE)
+def test_a_place_that_is_taken_is_told_before_any_work(words: list[str], tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.svg").write_text("mine")
+    assert main([*words, *([] if "icl" in words else ["--backend", "sequential"])]) == 2
+    said = capsys.readouterr()
+    assert "mine.svg is there, and" in said.err and said.out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.svg"] and Path("mine.svg").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("flags", "where"),
+    [
+        (["--certificate", "c", "--journal", "c"], "--certificate and --journal are at one place, 'c'"),
+        (["--certificate", "link/c", "--journal", "e/./c"], "--certificate and --journal are at one place"),
+        (["--certificate", "e/c", "--export", "e"], "--certificate and --export are at one place"),
+        (["--journal", "e/c", "--export", "link"], "--export and --journal are at one place"),
+    ],
+)
+def test_one_place_for_two_files_is_refused(
+    flags: list[str], where: str, tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("e").mkdir()
+    Path("link").symlink_to("e")
+    assert main(["prove", "parity:3", "--decisive", "--backend", "sequential", *flags]) == 2
+    said = capsys.readouterr()
+    assert where in said.err and said.out == "" and not list(Path("e").iterdir())
+
+
+def test_help_explains_the_command_that_is_named(capsys: Any) -> None:
+    for words in (["help", "icl", "flow"], ["--help", "icl", "flow"], ["icl", "flow", "--help"]):
+        with pytest.raises(SystemExit) as stop:
+            main(words)
+        assert stop.value.code == 0 and "usage: glyptic icl flow" in capsys.readouterr().out
+    assert main(["help", "nope"]) == 2
+    assert "no command 'nope'" in capsys.readouterr().err
+
+
+def test_lint_refuses_runs_that_memory_does_not_hold_and_shows_how_far_it_is(capsys: Any, monkeypatch: Any) -> None:
+    assert main(["lint", "parity:64", "--runs", "100000"]) == 2
+    assert "the trace of 100,000 runs would have" in capsys.readouterr().err
+    monkeypatch.setattr("glyptic.prove.linting.seen.tqdm", lambda **how: tqdm(**{**how, "delay": 0}))
+    assert main(["lint", "parity:4", "--runs", "50"]) == 0
+    assert "runs: " in capsys.readouterr().err

@@ -120,7 +120,7 @@ def no_and_yes(transformer: Transformer, yes: str | None = None) -> tuple[str, s
     if yes is None and by_name is None:
         raise ModelError(
             f"the answers are {shown(first)} and {shown(second)}, and neither name says which means YES; "
-            f"name them NO and YES, or pass yes={shown(second)}."
+            f"name them NO and YES, or pass yes={shown(second)} (the commands: --yes)."
         )
     named = yes or by_name
     pair = (first, second) if named == second else (second, first)
@@ -130,6 +130,11 @@ def no_and_yes(transformer: Transformer, yes: str | None = None) -> tuple[str, s
             "that a tie means YES; choose ties='explicit', or answer='logits' and list NO first."
         )
     return pair
+
+
+def names_tell(answers: Sequence[str]) -> bool:
+    """Whether the names of a decider's answers say which is YES."""
+    return len(answers) == 2 and _named_yes(*answers) is not None
 
 
 def _named_yes(first: str, second: str) -> str | None:

@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; bad input is one sentence on standard error and status 2, what was not foreseen another and 70."""
     _suit_terminal()
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] in (["help"], ["-h"], ["--help"]) and words[1:]:  # `glyptic help run`
+        words = [*words[1:], "--help"]
     name = _command_of(words)
     said, status = f"glyptic {name}" if name else "glyptic", None
     try:
@@ -107,8 +109,9 @@ def _answer(words: list[str], name: str | None) -> int:
 
 def _say(sentence: str, status: int) -> int:
     """A sentence on standard error, if that can be written, and the status that goes with it."""
-    with suppress(OSError):
-        print(sentence, file=sys.stderr, flush=True)
+    if sys.stderr is not None:  # closed: print would take standard output instead
+        with suppress(OSError):
+            print(sentence, file=sys.stderr, flush=True)
     return status
 
 
@@ -166,12 +169,10 @@ def _explain(words: Sequence[str]) -> int:
     asked = not words or words[0] in ("-h", "--help", "help")
     under = {name: line for name, (_, line) in COMMANDS.items() if words and name.split()[0] == words[0]}
     if not asked and not under:
-        print(f"glyptic: no command {words[0]!r}; `glyptic --help` lists them.", file=sys.stderr)
-        return 2
+        return _say(f"glyptic: no command {words[0]!r}; `glyptic --help` lists them.", 2)
     asked = asked or words[1:] in ([], ["-h"], ["--help"])
     if not asked:
-        print(f"glyptic {words[0]}: no command {words[1]!r}; it has: {', '.join(under)}.", file=sys.stderr)
-        return 2
+        return _say(f"glyptic {words[0]}: no command {words[1]!r}; it has: {', '.join(under)}.", 2)
     print("usage: glyptic COMMAND …        glyptic COMMAND --help explains one\n")
     for name, line in (under or {name: line for name, (_, line) in COMMANDS.items()}).items():
         print(f"  {name:<18} {line}")

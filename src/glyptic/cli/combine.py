@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_, invert, or_, xor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from glyptic.arguments import FolderToFill, shown
-from glyptic.cli.models import Expression, FormatName
+from glyptic.arguments import FolderToFill, refused, shown
+from glyptic.cli.models import Expression, FormatName, Yes
 from glyptic.errors import InputError
+
+if TYPE_CHECKING:
+    from glyptic.exact import Transformer
 
 Leaf = Callable[[str], Any]
 Join = Callable[..., Any]  # of all the operands of a chain at once: a & b & c is one conjunction of three
-_TOKEN = re.compile(r"""\s*(?:([&|^~()])|'([^']+)'|"([^"]+)"|([^\s&|^~()'"]+))""")
+_TOKEN = re.compile(r"""\s*(?:([&|^~()])|'([^']*)'|"([^"]*)"|([^\s&|^~()'"]+))""")
 _DEEPEST = 100  # of parentheses and negations: an expression beyond that is a mistake, not a decider
 _MOST = 100  # deciders: side by side they are as wide as all of them together
 _BY_TWOS: Mapping[str, Join] = {
@@ -124,6 +127,9 @@ class Combine:
 
     expression: Expression
     """such as "parity:8 & ~contains:11,8" """
+    yes: Yes = None
+    """the answer that means yes, of deciders whose answers are not named NO and YES (SÍ): 1 where they are 0 and 1; in the
+    result they are named NO and YES"""
     out: FolderToFill = Path("combined")
     """the folder to write: a new one, or one that holds an exact transformer and nothing else"""
     overwrite: bool = False
@@ -133,13 +139,29 @@ class Combine:
 
     def main(self) -> None:
         from glyptic.carve import closure
-        from glyptic.cli.models import open_model
         from glyptic.exact.files import check_place
 
         check_place(self.out, overwrite=self.overwrite)
         parse(self.expression, lambda name: 0)  # a slip of the pen is told before any file is opened
         joins = {"|": closure.disjunction, "^": closure.exclusive, "&": closure.conjunction}
-        made = parse(self.expression, lambda name: open_model(name, self.format), joins)
+        made = parse(self.expression, self._deciders().__getitem__, joins)
         made = made.replace(name=" ".join(self.expression.split()))
         made.save(self.out, overwrite=self.overwrite)
         print(f"{made.frame()}\n\nwritten to {self.out}")
+
+    def _deciders(self) -> dict[str, Transformer]:
+        """The deciders by their names in the expression; where --yes tells which answer is which, these are named NO and YES."""
+        from glyptic.carve.deciding import names_tell, no_and_yes
+        from glyptic.cli.models import open_model
+
+        models = {token.text: open_model(token.text, self.format) for token in _tokens(self.expression) if token.is_name}
+        answers = {answer for model in models.values() for answer in model.answers}
+        if self.yes is None:
+            return models
+        if self.yes not in answers:
+            raise refused("--yes", self.yes, f"an answer of a decider; these answer {', '.join(sorted(answers))}")
+        for name, model in models.items():
+            if self.yes in model.answers or not names_tell(model.answers):
+                no, _ = no_and_yes(model, self.yes)
+                models[name] = model.replace(answers=tuple("NO" if answer == no else "YES" for answer in model.answers))
+        return models

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from glyptic.arguments import Count, Seed, Workers, check_fields, refused
+from glyptic.errors import FileError
+from glyptic.files import quoted_path, taken
 from glyptic.icl.names import MEANING, Deviation, Dimension, Length, PromptCount, Sigma, Steps, Variance
 
 
@@ -43,3 +45,7 @@ def check(command: Any) -> None:
     check_fields(command, lambda field: "--" + field.replace("_", "-"))
     if command.out.name in ("", ".."):
         raise refused("--out", str(command.out), "a name for what is written")
+    for ending in (".svg", ".png"):  # told before hours of work, and again when they are written
+        picture = command.out.with_name(command.out.name + ending)
+        if taken(picture):
+            raise FileError(f"{quoted_path(picture)} is there, and was not drawn by Glyptic: remove it, or choose another name.")

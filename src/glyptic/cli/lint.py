@@ -43,6 +43,6 @@ class Lint:
         from glyptic.cli.models import open_model
         from glyptic.prove.linting import lint
 
-        report = lint(open_model(self.model, self.format), self.runs, ignore=self.ignore)
+        report = lint(open_model(self.model, self.format), self.runs, ignore=self.ignore, progress=True)
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2) if self.json else report)
         return 1 if report.at_least(self.fail_on) else 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional, arg
 
 from glyptic.arguments import shown
-from glyptic.errors import FileError
+from glyptic.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
@@ -18,6 +18,7 @@ Model = Annotated[Positional[str], arg(metavar="MODEL")]
 Text = Annotated[Positional[str], arg(metavar="INPUT")]
 Expression = Annotated[Positional[str], arg(metavar="EXPRESSION")]
 FormatName = Annotated[str | None, arg(metavar="FORMAT")]
+Yes = Annotated[str | None, arg(metavar="ANSWER")]
 
 
 def open_model(name_or_folder: str, format: str | None = None) -> Transformer:
@@ -32,6 +33,8 @@ def open_model(name_or_folder: str, format: str | None = None) -> Transformer:
     from glyptic.exact import load
     from glyptic.numbers import parse_format
 
+    if not name_or_folder:  # as a path it would be the working folder
+        raise InputError("the MODEL is empty; name a folder, or a built-in decider such as parity:8.")
     folder = Path(name_or_folder)
     is_built_in = name_or_folder.partition(":")[0] in EXAMPLES
     if _is_folder(folder) and not (is_built_in and not (folder / "config.json").is_file()):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from glyptic.arguments import FolderToFill
-from glyptic.cli.models import FormatName, Model
+from glyptic.cli.idle import refuse_idle
+from glyptic.cli.models import FormatName, Model, Yes
 
 Kind = Literal["01", "inf", "plus-minus"]
 
@@ -26,6 +27,8 @@ class Normalize:
     """a folder, or a built-in decider such as parity:8"""
     kind: Kind = "plus-minus"
     """which normalization"""
+    yes: Yes = None
+    """the answer that means yes, of a model whose answers are not named NO and YES (SÍ): 1 where they are 0 and 1"""
     out: FolderToFill = Path("normalized")
     """the folder to write: a new one, or one that holds an exact transformer and nothing else"""
     overwrite: bool = False
@@ -41,10 +44,13 @@ class Normalize:
         from glyptic.exact.files import check_place
         from glyptic.text import printable
 
+        if self.kind == "01":
+            refuse_idle(self, ("yes",), "with --kind 01, which keeps the logit of every answer")
         check_place(self.out, overwrite=self.overwrite)
         build = {"01": normalize.zero_one, "inf": normalize.infinity, "plus-minus": normalize.plus_minus}[self.kind]
         model = open_model(self.model, self.format)
-        made = build(model, force=self.force)
+        told: dict[str, Any] = {} if self.yes is None else {"yes": self.yes}
+        made = build(model, force=self.force, **told)
         made = made.replace(name=printable(f"{self.kind} normalization of {model.name or self.model}"))
         made.save(self.out, overwrite=self.overwrite)
         print(f"{made.frame()}\n\nwritten to {self.out}")

@@ -13,7 +13,6 @@ from tyro.conf import Positional, arg
 from glyptic.arguments import Backend, Count, Picture, Seconds, Workers
 from glyptic.cli.idle import refuse_idle, refuse_idle_workers
 from glyptic.errors import InputError
-from glyptic.extras import matplotlib
 
 _TOGETHER = 1 << 12  # texts that the large format answers in one batch
 
@@ -61,10 +60,11 @@ class Precision:
     def main(self) -> None:
         from glyptic.cli.prove import parse_steps
         from glyptic.prove import least_precision
+        from glyptic.prove.figures import check_place
 
         refuse_idle_workers(self)
         if self.figure is not None:
-            matplotlib()  # whether it is there is told before any work
+            check_place(self.figure)
         if self.construction == "automaton" or self.language is not None or self.tomita is not None:
             refuse_idle(self, ("large",), "where a language is named, which says what is right")
         build, right = self._construction()

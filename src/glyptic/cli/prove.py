@@ -25,7 +25,6 @@ from glyptic.cli.models import FormatName, Model
 from glyptic.cli.prove_use import check_use
 from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
-from glyptic.extras import matplotlib
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
@@ -193,9 +192,11 @@ class Prove:
 
     def _check(self) -> int:
         from glyptic.prove import check
-        from glyptic.prove.certificates import save_certificate
+        from glyptic.prove.certificates import check_place, save_certificate
 
         claim = self._claim(self.format)
+        if self.certificate is not None:
+            check_place(self.certificate)
         verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._means())
         print(verdict)
         for assumption in getattr(verdict, "assumptions", ()):
@@ -208,12 +209,13 @@ class Prove:
         return 0 if verdict else 1
 
     def _sweep(self, formats: str) -> int:
+        from glyptic.prove.figures import check_place
         from glyptic.prove.sweeps import sweep
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
         if self.figure is not None:
-            matplotlib()  # whether it is there is told before any work
+            check_place(self.figure)
         self._try_question(formats)
         means = self._means() | {"kept": self.journal}
         for_cells = {name: means.pop(name) for name in ("seconds", "engine")}

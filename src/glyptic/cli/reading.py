@@ -7,6 +7,7 @@ a command's body begins where all that it was given is good.
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Sequence
 from contextlib import redirect_stderr
@@ -19,7 +20,7 @@ import tyro
 from tyro.conf import Positional, UseAppendAction
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from glyptic.arguments import check_fields, shown
+from glyptic.arguments import PLACES, Folder, check_fields, rules_in, shown
 from glyptic.errors import InputError
 from glyptic.text import printable
 
@@ -51,6 +52,7 @@ def read(command: type[Command], words: Sequence[str], called: str = "glyptic", 
             raise
         raise InputError(f"{_one_sentence(said.getvalue())}; `{called} --help` explains.") from None
     check_fields(made, lambda name: name.upper() if name in _positional(command) else flag(name))
+    _refuse_one_place_for_two(made)
     return made
 
 
@@ -86,6 +88,21 @@ def _refuse_doubled(command: type, words: Sequence[str]) -> None:
         if name in seen:
             raise InputError(f"{printable(name)[:80]} is given twice, and only one could have an effect; leave one out.")
         seen.add(name)
+
+
+def _refuse_one_place_for_two(made: Any) -> None:
+    """Of two files at one place, or of one in a folder that is written whole, the later would be the end of the earlier."""
+    hints = get_type_hints(type(made), include_extras=True)
+    places: dict[str, tuple[Path, bool]] = {}
+    for field in fields(made):
+        given = getattr(made, field.name)
+        rule = next((rule for rule in rules_in(hints[field.name]) if isinstance(rule, PLACES)), None)
+        if rule is not None and given is not None:
+            place, whole = Path(os.path.realpath(given)), isinstance(rule, Folder) and not rule.stem
+            for other, (theirs, theirs_whole) in places.items():
+                if place == theirs or (whole and place in theirs.parents) or (theirs_whole and theirs in place.parents):
+                    raise InputError(f"{flag(other)} and {flag(field.name)} are at one place, {shown(given)}; give each its own.")
+            places[field.name] = place, whole
 
 
 def _registry() -> ConstructorRegistry:

@@ -17,7 +17,7 @@ import numpy as np
 
 from glyptic.errors import FileError, MissingExtra
 from glyptic.extras import matplotlib
-from glyptic.files import MARK, quoted_path, read_bytes, taken, write_together
+from glyptic.files import MARK, quoted_path, read_bytes, sentences, taken, write_together
 from glyptic.text import printable
 
 # Colours that differ in lightness too, so that they survive grey print and colour blindness (Okabe and Ito).
@@ -136,7 +136,8 @@ def save(figure: Any, data: Data, stem: str | Path) -> list[Path]:
 def refuse_others(files: Mapping[Path, bytes]) -> None:
     """Refuse to write over a picture that Glyptic has not drawn, or a table not beside one, nor of the same columns."""
     pictures = [path for path in files if path.suffix != ".csv"]
-    drawn = any(path.exists() for path in pictures) and not any(map(taken, pictures))
+    with sentences(next(iter(files)), "the figure"):
+        drawn = any(path.exists() for path in pictures) and not any(map(taken, pictures))
     for path, data in files.items():
         if taken(path) and not (path.suffix == ".csv" and (drawn or data.startswith(read_bytes(path).partition(b"\n")[0]))):
             raise FileError(f"{quoted_path(path)} is there, and was not written by Glyptic: remove it, or choose another name.")

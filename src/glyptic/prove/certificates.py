@@ -67,9 +67,14 @@ def save_certificate(path: Annotated[str | os.PathLike[str], Writable()], claim:
     except GlypticError as error:
         raise FileError(f"no certificate can be written of this: {error}") from None
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in whole.items())
+    check_place(path)
+    write_whole(path, f"{{\n{lines}\n}}\n".encode(), "the certificate")
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is there and is no certificate: to be called before any work, and again before it is written."""
     if os.path.isfile(path) and not _is_one(path):
         raise FileError(f"{quoted_path(path)} is there, and is not a certificate: remove it, or choose another name.")
-    write_whole(path, f"{{\n{lines}\n}}\n".encode(), "the certificate")
 
 
 def _is_one(path: str | os.PathLike[str]) -> bool:

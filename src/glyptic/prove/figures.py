@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 _COLOURS = {"Proved": "#2a9d5c", "Refuted": "#c8443c", "Vacuous": "#c9a227", "Unknown": "#9a9a9a"}
 
 
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Whether a figure can be drawn, and is not to replace another's: told before any work, and again before it is written."""
+    matplotlib()
+    if taken(path):
+        raise FileError(f"{quoted_path(path)} is there, and was not drawn by Glyptic: remove it, or choose another name.")
+
+
 def _axes(columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     matplotlib()
     from matplotlib.figure import Figure
@@ -34,8 +41,7 @@ def _save(figure: Any, path: str | os.PathLike[str]) -> None:
         figure.savefig(stream, format=kind, metadata={"Software" if kind == "png" else "Creator": MARK})
     except ValueError:
         raise FileError(f"{quoted_path(target)}: figures are written as .svg, .png or .pdf.") from None
-    if taken(target):
-        raise FileError(f"{quoted_path(target)} is there, and was not drawn by Glyptic: remove it, or choose another name.")
+    check_place(target)
     write_whole(target, stream.getvalue(), "the figure")
 
 

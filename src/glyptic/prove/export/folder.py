@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from glyptic import __version__
 from glyptic.arguments import Folder, Number, Seconds, checked
 from glyptic.errors import FileError, GlypticError, InputError
-from glyptic.files import write_folder
+from glyptic.files import quoted_path, recover, sentences, write_folder
 from glyptic.numbers import Exact
 from glyptic.prove.answers import Proved, Unknown, Vacuous, Verdict, verdict_to_json
 from glyptic.prove.checking import in_format
@@ -91,9 +91,12 @@ def programs() -> dict[str, str]:
 
 
 def check_target(target: Path) -> None:
-    """Refuse a place where something is already."""
-    if target.is_symlink() or (target.exists() and not (target.is_dir() and not any(target.iterdir()))):
-        raise FileError(f"{target} exists and is not an empty folder; export into a new one.")
+    """Refuse a place where something is already; what a killed writer has left in it, hidden, is finished or removed."""
+    with sentences(target, "the folder"):
+        recover(target)
+        there = target.is_symlink() or target.exists()
+        if there and not (target.is_dir() and not target.is_symlink() and all(n.startswith(".") for n in os.listdir(target))):
+            raise FileError(f"{quoted_path(target)} exists and is not an empty folder; export into a new one.")
 
 
 def _refuse(claim: Claim, verdict: Verdict) -> None:
@@ -212,4 +215,5 @@ def _manifest(files: Mapping[str, str], answers: tuple[str, ...], left_out: Mapp
 
 
 def _write(target: Path, files: Mapping[str, str]) -> None:
+    check_target(target)  # again: solvers may have taken hours
     write_folder(target, {name: text.encode() for name, text in files.items()})

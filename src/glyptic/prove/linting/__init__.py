@@ -8,6 +8,8 @@ proved, not linted.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated
 
+from tqdm.auto import tqdm
+
 from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.prove.linting.findings import SEVERITIES, Finding, Report, Severity, Suppression
@@ -30,8 +32,16 @@ RULES: dict[str, Callable[[Seen], Iterator[Finding]]] = {
 
 
 @checked
-def lint(transformer: Transformer, runs: Annotated[int, Count(1, 10**6)] = 512, *, ignore: str | Iterable[str] = ()) -> Report:
+def lint(
+    transformer: Transformer,
+    runs: Annotated[int, Count(1, 10**6)] = 512,
+    *,
+    ignore: str | Iterable[str] = (),
+    progress: bool = False,
+) -> Report:
     """What the rules find, the worst first, on so many runs; `ignore` names rules, or places of rules, to be silent.
+
+    `progress` shows on standard error how far it is.
 
     >>> from glyptic.exact.random import random_transformer
     >>> from glyptic.numbers import Fixed
@@ -43,8 +53,9 @@ def lint(transformer: Transformer, runs: Annotated[int, Count(1, 10**6)] = 512, 
     """
     wanted = [ignore] if isinstance(ignore, str) else list(ignore)
     suppressions = [Suppression.parse(text, list(RULES)) for text in wanted]
-    seen = look(transformer, runs)
-    found = [finding for rule in dict.fromkeys(RULES.values()) for finding in rule(seen)]
+    seen = look(transformer, runs, progress=progress)
+    rules = tqdm([*dict.fromkeys(RULES.values())], desc="rules", unit="rule", delay=1, leave=False, disable=not progress)
+    found = [finding for rule in rules for finding in rule(seen)]
     return Report.of(found, suppressions, seen.chosen)
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from tqdm.auto import tqdm
 
+from glyptic.arguments import affordable
 from glyptic.exact import Transformer
 from glyptic.exact.forward import Prepared
 from glyptic.exact.running import Batch, prepared_for
@@ -42,10 +44,22 @@ class Seen:
         return (array for place, array in enumerate(traced) if place not in self.runs.failures)
 
 
-def look(transformer: Transformer, count: int) -> Seen:
-    """Run some inputs and trace them."""
+def look(transformer: Transformer, count: int, *, progress: bool = False) -> Seen:
+    """Run some inputs and trace them; what would not fit into memory is refused before."""
     texts, chosen = sample_inputs(transformer, count)
-    return Seen(transformer, prepared_for(transformer), texts, transformer.run_batch(texts, trace=_STAGES), chosen)
+    affordable(f"the trace of {len(texts):,} runs", sum(_traced(transformer, len(text)) for text in texts))
+    with tqdm(total=len(texts), desc="runs", unit="input", delay=1, leave=False, disable=not progress) as bar:
+        runs = transformer.run_batch(texts, trace=_STAGES, progress=bar.update)
+    return Seen(transformer, prepared_for(transformer), texts, runs, chosen)
+
+
+def _traced(transformer: Transformer, length: int) -> int:
+    """About how many numbers are kept of a run: for each position, and for each pair of them the scores and weights of heads."""
+    heads = [head for layer in transformer.layers for head in layer.heads]
+    hidden = sum(len(layer.feed_forward.w1) for layer in transformer.layers if layer.feed_forward is not None)
+    of_heads = sum(2 * len(head.query) + len(head.value) + transformer.width for head in heads)
+    position = transformer.width * (2 * len(transformer.layers) + 2) + hidden + of_heads
+    return length * (position + 2 * length * len(heads))
 
 
 def sample_inputs(transformer: Transformer, count: int) -> tuple[tuple[tuple[str, ...], ...], str]:
