@@ -226,6 +226,14 @@ def test_without_extras_a_command_works_or_says_which_it_needs() -> None:
             assert ".csv" in written and ".svg" not in written, words
 
 
+@pytest.mark.slow
+def test_without_extras_the_demo_says_what_it_leaves_out() -> None:
+    done = python("-c", BLOCKED + "from examples.demo import main; main()", PYTHONPATH=f"{ROOT / 'src'}{os.pathsep}{ROOT}")
+    assert done.returncode == 0, done.stderr
+    assert "no solver is installed" in done.stdout and "Left out: this part needs PyTorch" in done.stdout
+    assert "in closed form" in done.stdout
+
+
 def test_the_rooms_that_need_torch_say_so() -> None:
     done = python("-c", BLOCKED + "from glyptic import nn")
     assert "MissingExtra: glyptic.nn needs PyTorch" in done.stderr
