@@ -54,6 +54,7 @@ def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> None:
     right.legend(frameon=False)
     for axes in (left, right):
         axes.xaxis.get_major_locator().set_params(integer=True)
+    right.yaxis.get_major_locator().set_params(integer=True)
     _save(figure, path)
 
 
