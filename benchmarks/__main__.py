@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import benchmarks
-from glyptic.exact.files import write_whole
+from glyptic.files import write_whole
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,22 @@ def test_the_code_of_the_readme_runs(page: str) -> None:
 def test_the_examples_on_finite_precision_run() -> None:
     failures, tried = doctest.testfile(str(ROOT / "docs/finite-precision.md"), module_relative=False)
     assert tried > 15 and failures == 0
+
+
+def test_nothing_advises_a_package_that_no_registry_has() -> None:
+    """Glyptic is installed from its folder: `pip install glyptic` would fail, or bring somebody else's."""
+    sources = sorted(ROOT.glob("src/**/*.py"))
+    assert len(sources) > 200
+    for path in (*PAGES, *sources):
+        found = re.search(r"pip install [^\n`]*glyptic(?!')|glyptic\[\w+", path.read_text(encoding="utf-8"))
+        assert found is None, f"{path.name}: {found[0] if found else ''}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.es.md"])
+def test_the_readme_lists_the_extras_that_there_are(page: str) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for name in extras if name not in ("test", "lint")] == listed[: len(extras) - 2]
 
 
 def test_the_demo_ends() -> None:

@@ -9,7 +9,7 @@ import glyptic
 
 ROOT = Path(glyptic.__file__).parent
 ORDER = [
-    *("errors", "extras", "text", "arguments", "files", "parallel"),
+    *("errors", "extras", "text", "drawing", "arguments", "files", "parallel"),
     *("numbers", "exact", "carve", "prove", "nn", "bridge", "icl", "cli"),
 ]
 # exact's thin methods (T & U, T.frame()) call carve, by a lazy import inside the method: the only way back.

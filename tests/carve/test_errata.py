@@ -312,6 +312,17 @@ def test_smaller_things_the_second_display_multiplies_by_h_twice_and_its_zero_co
         beside @ h
 
 
+@pytest.mark.parametrize("language", PAGES)
+def test_smaller_things_are_listed_in_both_languages(language: Language) -> None:
+    """One name for two vectors, the words misspelt in [P], and what is fair to say beside erratum 9."""
+    document = read(language)
+    smaller = document[document.rindex("\n## ") :]
+    for word in ("h_n^L", "n_max", "which", "linear", "through", "Θ_OUTPUT", "2 × d"):
+        assert word in smaller, word
+    ninth = document.partition("\n## 9. ")[2].partition("\n## ")[0]
+    assert "nos interesan" in ninth and "interested" in ninth
+
+
 # What is right as printed ------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from glyptic.carve import FactError, add, facts, linear, lookup, zero
+from glyptic.carve import FactError, add, facts, linear, lookup, normalize, zero
 from glyptic.carve.amplify import plan
 from glyptic.errors import FormatError
 from glyptic.exact import Head, Layer, Options, random_transformer
@@ -178,6 +178,34 @@ def test_a_look_up_is_refused_or_right_in_every_small_format(length: int, scale:
         out, undefined = through(done, laid_out(T, done, h))
         assert not undefined, format
         assert (out[done.coordinate("y")] == h[0, [i // 2 for i in range(length)]]).all(), format
+    assert 0 < refused < len(TINY)
+
+
+@pytest.mark.parametrize("build", [normalize.zero_one, normalize.infinity, normalize.plus_minus])
+@pytest.mark.parametrize("length", [3, 20])
+def test_a_one_layer_normalization_with_divided_scores_is_refused_or_right_in_every_small_format(build, length: int) -> None:
+    """At a position that is hardly apart from the others its head gave something to them too."""
+    refused = 0
+    for format in TINY:
+        if 1 not in format:
+            continue
+        T = blank(format, "n y", length, options=Options(scale=True))
+        T = T.replace(output=format.code(1) * np.eye(2, dtype=np.int64))
+        try:
+            done = build(T, one_layer=True)
+        except (FactError, FormatError):
+            refused += 1
+            continue
+        h = np.random.default_rng(1).choice(all_codes(format), (2, length, 6))
+        got, B = run_added(T, done, h), format.max_code
+        says = h[1] > h[0]
+        no, yes = {
+            normalize.zero_one: (h[0], h[1]),
+            normalize.infinity: (np.full_like(h[0], format.code(1)), np.where(says, B, 0)),
+            normalize.plus_minus: (np.where(says, -B, B), np.where(says, B, -B)),
+        }[build]
+        assert (got["NO"] == no).all(), format
+        assert (got["YES"] == yes).all(), format
     assert 0 < refused < len(TINY)
 
 

@@ -41,7 +41,9 @@ def test_ridge_is_called_bayes_optimal_only_where_it_is(tmp_path, capsys):
     for case, optimal in cases.items():
         task, shift = case.split()
         call(Compare, f"--task {task} --shift {shift} --d 2 --N 3 --prompts 5 --baselines ridge", tmp_path / "c")
-        assert ("Bayes-optimal" in capsys.readouterr().out) == optimal, case
+        printed = capsys.readouterr().out
+        assert ("ridge, Bayes-optimal (s² = " in printed) == optimal, case
+        assert ("ridge, penalty " in printed) != optimal, case
 
 
 def test_ticks_and_legends_say_what_is_drawn(tmp_path):

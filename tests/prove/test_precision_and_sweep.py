@@ -243,3 +243,22 @@ def test_a_picture_of_others_is_not_drawn_over(kind, tmp_path):
     assert theirs.read_bytes() == before
     for _ in range(2):
         _save(Figure(), ours)
+
+
+def test_figures_are_in_the_style_of_all_others(monkeypatch):
+    """They were in matplotlib's own: a frame on four sides, its colours, and lengths of 1.5."""
+    from glyptic.drawing import SERIES
+    from glyptic.icl import figures as others
+    from glyptic.prove import figures
+
+    drawn = []
+    monkeypatch.setattr(figures, "_save", lambda figure, path: drawn.append(figure))
+    figures.draw_precision(least_precision(averaging_majority, 2, of=more_ones, **QUIET), "s.svg")
+    figures.draw_sweep(sweep(AMPLIFIED, "fixed:1..2", **QUIET), "s.svg")
+    (_, usual), (precision, tiles) = others.new(), drawn
+    for axes in (*precision.axes, *tiles.axes):
+        assert [side for side, spine in axes.spines.items() if spine.get_visible()] == ["left", "bottom"]
+        assert axes.xaxis.label.get_size() == usual.xaxis.label.get_size()
+    for axes in precision.axes:
+        assert {line.get_color() for line in axes.lines} <= set(SERIES)
+        assert all(float(tick).is_integer() for tick in axes.get_xticks())

@@ -15,15 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from glyptic.drawing import COLOURS as COLOURS
+from glyptic.drawing import SERIES, STYLE, drawn, finish
 from glyptic.errors import FileError, MissingExtra
 from glyptic.extras import matplotlib
 from glyptic.files import MARK, quoted_path, read_bytes, sentences, taken, write_together
 from glyptic.text import printable
-
-# Colours that differ in lightness too, so that they survive grey print and colour blindness (Okabe and Ito).
-COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
-SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255", "#666633"]
-
 
 
 def distinct(count: int) -> list[str]:
@@ -44,21 +41,6 @@ def distinct(count: int) -> list[str]:
     return [to_hex(colormaps["turbo"](0.05 + 0.9 * index / (count - 1))) for index in range(count)]
 
 
-_STYLE: Any = {
-    "font.size": 11,
-    "axes.titlesize": 12,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.7,
-    "lines.linewidth": 1.8,
-    "mathtext.fontset": "cm",
-    "svg.fonttype": "path",  # the picture looks the same where the font is missing
-    "svg.hashsalt": "glyptic",  # the same data give the same bytes
-}
-
 Data = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
@@ -74,12 +56,7 @@ def new(rows: int = 1, columns: int = 1, size: tuple[float, float] | None = None
     except MissingExtra as error:
         blank = Blank(str(error))
         return blank, blank if rows == columns == 1 else np.full((rows, columns), blank).squeeze()
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(_STYLE):
-        # Figure without pyplot: no window, no global list of open figures.
-        figure = Figure(figsize=size or (5.6 * columns, 4.2 * rows), layout="constrained")
-        return figure, figure.subplots(rows, columns)
+    return drawn(mpl, rows, columns, size)
 
 
 class Blank:
@@ -148,24 +125,10 @@ def _pictures(figure: Any) -> dict[str, bytes]:
     if isinstance(figure, Blank):
         print(f"no figure is drawn: {figure.why}", file=sys.stderr)
         return {}
-    _finish(figure)
-    with matplotlib().rc_context(_STYLE):
+    finish(figure)
+    with matplotlib().rc_context(STYLE):
         svg = _drawn(figure, "svg", metadata={"Date": None, "Creator": MARK})
         return {".svg": svg, ".png": _drawn(figure, "png", dpi=160, metadata={"Software": MARK})}
-
-
-def _finish(figure: Any) -> None:
-    """What matplotlib decides when a title or a legend is made, decided here for every figure alike."""
-    for axes in figure.axes:
-        title = axes.get_title()
-        if title:
-            axes.set_title("")
-            axes.set_title(title, loc="left", fontweight="bold", fontsize=12)
-        legend = axes.get_legend()
-        if legend is not None:
-            legend.set_frame_on(False)
-            for text in legend.get_texts():
-                text.set_fontsize(9.5)
 
 
 def table(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> str:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glyptic.drawing import COLOURS, SERIES, STYLE, drawn, finish
 from glyptic.errors import FileError
 from glyptic.extras import matplotlib
 from glyptic.files import MARK, quoted_path, taken, write_whole
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from glyptic.prove.precision import LeastPrecision
     from glyptic.prove.sweeps import Sweep
 
-_COLOURS = {"Proved": "#2a9d5c", "Refuted": "#c8443c", "Vacuous": "#c9a227", "Unknown": "#9a9a9a"}
+_COLOURS = {"Proved": COLOURS["good"], "Refuted": COLOURS["bad"], "Vacuous": SERIES[1], "Unknown": COLOURS["muted"]}
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -25,20 +26,14 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise FileError(f"{quoted_path(path)} is there, and was not drawn by Glyptic: remove it, or choose another name.")
 
 
-def _axes(columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
-    matplotlib()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(1, columns, squeeze=False)[0]
-
-
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     kind = target.suffix.lstrip(".").lower() or "svg"
     stream = io.BytesIO()
     try:
-        figure.savefig(stream, format=kind, metadata={"Software" if kind == "png" else "Creator": MARK})
+        finish(figure)
+        with matplotlib().rc_context(STYLE):
+            figure.savefig(stream, format=kind, metadata={"Software" if kind == "png" else "Creator": MARK})
     except ValueError:
         raise FileError(f"{quoted_path(target)}: figures are written as .svg, .png or .pdf.") from None
     check_place(target)
@@ -47,22 +42,25 @@ def _save(figure: Any, path: str | os.PathLike[str]) -> None:
 
 def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> None:
     """s(n) by e on the left; the steps T(n) and the width d(n) on the right."""
-    figure, (left, right) = _axes(2, (9, 3.4))
+    figure, (left, right) = drawn(matplotlib(), 1, 2, (9, 3.4))
     for e in sorted({need.e for need in found.needs}):
         points = [(need.length, need.s) for need in found.needs if need.e == e and need.s is not None]
         label = "fixed, e = 0" if e == 0 else f"e = {e}"
         if points:  # later lines are thinner, so that equal ones all show
             style: dict[str, Any] = {"drawstyle": "steps-mid", "marker": "o", "linewidth": max(1.5, 5 - 1.5 * e)}
-            left.plot(*zip(*points, strict=True), label=label, **style)
+            left.plot(*zip(*points, strict=True), label=label, color=SERIES[e % len(SERIES)], **style)
     first = min(need.e for need in found.needs)
     rows = [need for need in found.needs if need.e == first]
     left.set(xlabel="length n", ylabel="least s(n)", title=f"{found.name}: least precision", ylim=(0, None))
     left.yaxis.get_major_locator().set_params(integer=True)
     left.legend(frameon=False)
-    right.plot([r.length for r in rows], [r.steps for r in rows], marker="o", label="steps T(n)")
-    right.plot([r.length for r in rows], [r.width for r in rows], marker="s", label="width d(n)")
+    right.plot([r.length for r in rows], [r.steps for r in rows], marker="o", color=COLOURS["theory"], label="steps T(n)")
+    right.plot([r.length for r in rows], [r.width for r in rows], marker="s", color=COLOURS["measured"], label="width d(n)")
     right.set(xlabel="length n", title="steps and width", ylim=(0, None))
     right.legend(frameon=False)
+    for axes in (left, right):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    right.yaxis.get_major_locator().set_params(integer=True)
     _save(figure, path)
 
 
@@ -79,8 +77,9 @@ def draw_sweep(found: Sweep, path: str | os.PathLike[str]) -> None:
             grid[(0, pair[0]) if kind == "fixed" else (pair[0], pair[1])] = type(verdict).__name__
         else:
             others.append((str(parse_format(name)), type(verdict).__name__))
-    figure, axes = _axes(1, (7, 1.2 + 0.45 * (len({e for e, _ in grid}) + len(others))))
-    ax, labels = axes[0], []
+    figure, ax = drawn(matplotlib(), 1, 1, (7, 1.2 + 0.45 * (len({e for e, _ in grid}) + len(others))))
+    labels = []
+    ax.grid(False)
     for row, e in enumerate(sorted({e for e, _ in grid})):
         labels.append("fixed, e = 0" if e == 0 else f"float, e = {e}")
         for s in [s for (f, s) in grid if f == e]:

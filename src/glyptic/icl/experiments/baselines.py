@@ -97,7 +97,8 @@ def ridge(penalty: Variance, optimal: bool = False) -> Baseline:
             return least_squares(x, y, queries)
         return Ridge(alpha=penalty, fit_intercept=False).fit(x, y).predict(queries)
 
-    return Baseline("ridge", f"ridge, {'Bayes-optimal (s² = ' if optimal else '(penalty '}{penalty:g})", predict)
+    called = f"Bayes-optimal (s² = {penalty:g})" if optimal else f"penalty {penalty:g}"
+    return Baseline("ridge", f"ridge, {called}", predict)
 
 
 BASELINES: dict[str, Baseline] = {
