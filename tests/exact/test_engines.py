@@ -69,6 +69,22 @@ def test_chain_of_thought_agrees(name: str) -> None:
         assert_same_runs(transformer, ["0", "011", "10"], steps=6)
 
 
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+def test_a_long_input_in_pieces_is_the_whole(choice: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = Sizes(layers=2, heads=2, width=6, max_length=12, answers=("0", "1"))
+    for seed in range(3):
+        transformer = random_transformer("fixed:3", seed, sizes, Options(**choice))
+        runs = []
+        for scores in (1 << 22, 25):
+            monkeypatch.setattr("glyptic.exact.running._BLOCK_SCORES", scores)
+            runs.append(run_batch(transformer, ["0110100", "11", "0101011101"], trace=["*"], steps=3))
+        whole, pieces = runs
+        assert whole.failures.keys() == pieces.failures.keys() and np.array_equal(whole.chains, pieces.chains)
+        assert whole.trace.keys() == pieces.trace.keys()
+        for name, i in itertools.product(whole.trace, set(range(3)) - whole.failures.keys()):
+            assert np.array_equal(whole.trace[name][i], pieces.trace[name][i]), (name, i)
+
+
 def test_no_layers_no_heads_no_feed_forward() -> None:
     format = parse_format("fixed:4")
     for sizes in (Sizes(layers=0), Sizes(heads=0), Sizes(hidden=0), Sizes(heads=3, hidden=1, answers=("A", "B", "C"))):

@@ -32,6 +32,7 @@ from glyptic.numbers.hosts import refusal
 Engine = Literal["auto", "fast", "reference"]
 UNDEFINED = -2  # in place of an answer's number
 TIED = -1
+_BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
 _CHUNK_BYTES = 1 << 20  # of the largest array in a chunk of the batch: what stays in a second-level cache
 
 
@@ -219,11 +220,12 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
     chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     state = State()
     for step in range(steps):
-        offset = state.length
-        residual = embed(prepared, tokens[offset:], offset)
-        record("embedding", residual)
-        residual, after = forward(prepared, residual, state, record, complain)
-        state = after if keep else State()
+        for new in _blocks(tokens[state.length :], len(tokens), keep):
+            offset = state.length
+            residual = embed(prepared, new, offset)
+            record("embedding", residual)
+            residual, state = forward(prepared, residual, state, record, complain)
+        state = state if keep else State()
         logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, record, complain)
         chains[:, step] = numbers = np.where(tied, TIED, numbers)
         tied = numbers == TIED  # there is no next token: such a chain stays tied, and what follows is not its fault
@@ -233,6 +235,16 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
             traced = traced if step + 1 == steps else {}
     chains[list(failures)] = UNDEFINED
     return Chunk(chains, logits, probabilities, failures, traced)
+
+
+def _blocks(new: np.ndarray, length: int, keep: bool) -> list[np.ndarray]:
+    """New tokens (n, batch) in pieces, so that the scores of long inputs, piece by all keys, are never there whole.
+
+    What a piece computes is what the whole would: later positions take earlier ones from the state. Under a full mask, where
+    nothing can be kept, there is one piece.
+    """
+    size = max(1, _BLOCK_SCORES // length) if keep else len(new)
+    return [new[first : first + size] for first in range(0, len(new), size)]
 
 
 def decide(
