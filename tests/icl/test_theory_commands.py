@@ -1,4 +1,4 @@
-"""`glyptic icl flow|risk|shift|landscape`: a table, a figure as SVG and PNG, its data; and the files' manners."""
+"""`glyptic icl flow|risk|shift|landscape|separate|diversity`: a table, a figure, its data; and the files' manners."""
 
 import csv
 
@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import tyro
 
+from glyptic.cli.icl_diversity import Diversity
 from glyptic.cli.icl_flow import Flow
 from glyptic.cli.icl_landscape import Landscape
 from glyptic.cli.icl_risk import RiskCommand
+from glyptic.cli.icl_separate import Separate
 from glyptic.cli.icl_shift import ShiftCommand
 from glyptic.errors import FileError
 from glyptic.icl import figures
@@ -26,6 +28,11 @@ COMMANDS = {
     "shift": (ShiftCommand, "--d 2 --prompts 1000", "inputs twice as large", "relative"),
     "shift-exact": (ShiftCommand, "--d 2 --prompts 0 --noise-variance 0.1", "random", "limit"),
     "landscape": (Landscape, "--starts 20 --tries 5", "spurious minimum", "kind"),
+    "separate": (Separate, "--d 2 --heads 2", "closed form", "learnt_1"),
+    "separate-one": (Separate, "--d 1 --heads 1 --N 1", "closed form", "loss"),
+    "separate-wide": (Separate, "--d 3 --heads 1 --rank 2 --deviation 0.05 --noise-variance 0.1", "difference", "panel"),
+    "diversity": (Diversity, "--d 3 --N 6 --M 5 --draws 10", "K and k", "new_standard_error"),
+    "diversity-one": (Diversity, "--d 1 --N 1 --M 1 --tasks 1 2 --draws 2 --spectrum 2", "pool_limit", "best"),
 }
 
 
@@ -88,7 +95,7 @@ def test_a_start_above_the_threshold_warns_and_goes_on(tmp_path, capsys):
     assert (tmp_path / "flow.svg").exists()
 
 
-@pytest.mark.parametrize("name", ["flow", "risk", "shift", "landscape"])
+@pytest.mark.parametrize("name", ["flow", "risk", "shift", "landscape", "separate", "diversity"])
 def test_help_teaches(name, capsys):
     with pytest.raises(SystemExit):
         tyro.cli(COMMANDS[name][0], args=["--help"])
