@@ -160,7 +160,7 @@ CALLS = {
     "separate_flow deviation": (lambda v: icl.separate_flow(PLANE, deviation=v), POSITIVE),
     "separate_flow seed": (lambda v: icl.separate_flow(PLANE, seed=v), SEEDS),
     "separate_flow times": (lambda v: icl.separate_flow(PLANE, times=v), ([], [1.0, 0.5], [-1.0], [math.nan], "t", 3.0)),
-    "pretrained_blocks": (lambda v: icl.pretrained_blocks(PLANE, v), ([], [1.0], [[0.0, 0.0]], np.eye(3), "w", [[math.inf, 0.0]])),
+    "pretrained_blocks": (lambda v: icl.pretrained_blocks(PLANE, v), ([], [1.0], [[0.0, 0.0]], np.eye(3), [[math.inf, 0.0]])),
     "pool_risk pool": (lambda v: icl.pool_risk(PLANE, START, v, 5), ([], [1.0], np.eye(3), "w", None, [[1e200, 0.0]])),
     "pool_risk blocks": (lambda v: icl.pool_risk(PLANE, v, np.eye(2), 5), (*THINGS, OFF)),
     "pool_risk M": (lambda v: icl.pool_risk(PLANE, START, np.eye(2), v), [v for v in COUNTS if v != math.inf]),
