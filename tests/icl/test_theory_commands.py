@@ -16,7 +16,8 @@ from glyptic.errors import FileError
 from glyptic.icl import figures
 from glyptic.icl.theory import pictures
 from glyptic.icl.theory.landscape import basins, critical_points
-from glyptic.icl.theory.problem import Problem
+from glyptic.icl.theory.problem import Problem, ProblemError
+from glyptic.icl.theory.simulate import Estimate
 
 pytest.importorskip("matplotlib")
 
@@ -59,6 +60,28 @@ def test_shift_in_one_dimension(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "inputs twice as large" in printed
     assert "half the space" not in printed
+
+
+@pytest.mark.parametrize("words", ["--d 1 --N 1 --noise-variance 1e50", "--d 2 --spectrum 1e-59,1e-59", "--d 2 --N 9"])
+def test_flow_in_any_units(words, tmp_path, capsys):
+    """What is above rounding was told by 1e-16, and with a small Λ nothing was: a crash."""
+    tyro.cli(Flow, args=[*words.split(), "--out", str(tmp_path / "flow")]).main()
+    assert "PL ratio" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [RiskCommand, ShiftCommand])
+def test_one_prompt_has_no_standard_error(command, tmp_path):
+    """It was a division by zero."""
+    with pytest.raises(ProblemError, match="at least 2"):
+        command(d=2, prompts=1, out=tmp_path / "one").main()
+    assert Estimate(1.0, 0.0).sigmas(1.0) == 0.0
+    assert Estimate(1.0, 0.0).sigmas(2.0) == -np.inf
+
+
+def test_separate_from_a_large_start(tmp_path, capsys):
+    """The merged flow beside it is drawn as far as it comes, and does not ask for another σ."""
+    Separate(d=2, heads=2, deviation=3.0, out=tmp_path / "separate").main()
+    assert "closed form" in capsys.readouterr().out
 
 
 def test_other_training_lengths_list_their_minima(tmp_path, capsys):

@@ -47,7 +47,7 @@ class Separate:
         rows = studies.stair_rows(path, self.heads * self.rank)
         print(figures.table(rows, digits=6))
         columns = studies.separate_columns(path)
-        merged = studies.merged_columns(problem, self.deviation, self.seed)
+        merged = studies.merged_columns(problem, self.deviation, self.seed, path.times[-1])
         heads = f"{self.heads} head{'s' if self.heads > 1 else ''} of rank {self.rank}"
         title = f"d = {self.d}, Λ {self.spectrum}, N = {self.N}; {heads}, all weights start as N(0, {self.deviation:g}²)"
         points = fixed_points(problem, min(self.d, self.heads * self.rank)) if self.d <= 8 else []

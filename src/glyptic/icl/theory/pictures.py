@@ -13,6 +13,7 @@ from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, Criti
 from glyptic.icl.theory.problem import Array, Problem
 from glyptic.icl.theory.profile import Profile
 from glyptic.icl.theory.separate import FixedPoint
+from glyptic.icl.theory.studies import seen_above_rounding
 
 KIND_COLOUR = {GLOBAL: COLOURS["good"], SPURIOUS: COLOURS["bad"], SADDLE: COLOURS["muted"]}
 
@@ -21,10 +22,10 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
     """Excess loss, the eigendirections learnt one after the other, and the Polyak–Łojasiewicz ratio, against time."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.4))
     time = columns["time"]
-    shown = columns["excess"] > 1e-16
+    shown = seen_above_rounding(columns["excess"])
     left.loglog(time[shown], columns["excess"][shown], color=COLOURS["theory"], label="d + 2 equations")
     if check is not None:
-        seen = check["excess"] > 1e-16
+        seen = seen_above_rounding(check["excess"])
         style = {"color": COLOURS["measured"], "markersize": 5, "markerfacecolor": "white"}
         left.loglog(check["time"][seen], check["excess"][seen], "o", label="all (d+1)² weights", **style)
     left.set(title="Loss above its minimum", xlabel="time t of the flow", ylabel="L − L*")
@@ -50,7 +51,7 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
     right.legend()
     moved = columns["excess"] < 0.999 * columns["excess"][0]  # before that nothing is to be seen
     for axes in (left, middle, right):
-        axes.set_xlim(time[moved][0] / 3, time[shown][-1] * 1.3)
+        axes.set_xlim(time[np.argmax(moved)] / 3, time[shown][-1] * 1.3)
     return figure
 
 

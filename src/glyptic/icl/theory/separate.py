@@ -37,7 +37,7 @@ from scipy.integrate import solve_ivp
 
 from glyptic.arguments import Count, Number, Seed, checked
 from glyptic.icl.names import Deviation
-from glyptic.icl.theory.flow import Times, refuse_stiffness, sorted_times
+from glyptic.icl.theory.flow import STIFFEST, Times, refuse_stiffness, sorted_times
 from glyptic.icl.theory.optimum import curvature, minimum_loss, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
 from glyptic.icl.theory.reduced import common_basis
@@ -269,10 +269,12 @@ def _to_rest(
     """Until the loss is at the lowest that so many directions reach, to a millionth of a percent of its fall."""
     _, tau, _ = _singular(problem)
     lowest, near = float(np.sum(tau[most:] ** 2)) / 2, 1e-8 * float(np.sum(tau**2)) / 2
+    # Directions that are learnt wait beside those that are not; how long, a solver stands as long as `flow.STIFFEST` says.
+    fastest = float(np.linalg.eigvalsh(curvature(problem))[-1] * np.linalg.eigvalsh(problem.covariance)[-1])
     signal = np.linalg.eigvalsh(problem.covariance @ problem.prior @ problem.covariance)
     slowest = signal[signal > 1e-12 * signal[-1]][0]
-    end = 1000 / (deviation * slowest) + 100 / (slowest * np.cbrt(tau[tau > 1e-6 * tau[0]][-1]))
-    refuse_stiffness(problem, end)
+    small = min(deviation, float(np.cbrt(np.linalg.norm(optimal_map(problem)))))
+    end = min(1000 / (small * slowest), STIFFEST / (fastest * float(np.linalg.norm(optimal_map(problem)))))
 
     def arrived(_: float, state: Array) -> float:
         return above(state) - lowest - near
@@ -280,7 +282,10 @@ def _to_rest(
     arrived.terminal = True  # type: ignore[attr-defined]
     solution = solve_ivp(velocity, (0.0, end), first, events=arrived, **_solver(deviation))
     if solution.status != 1:
-        raise ProblemError(f"by t = {solution.t[-1]:.3g} the flow has not come to rest (a saddle holds it up): give the times.")
+        raise ProblemError(
+            f"by t = {solution.t[-1]:.3g} the flow has not come to rest: eigenvalues are too far apart for a start of deviation "
+            f"{deviation:g}, or it is too large; change it, take a Λ of smaller condition number, or give the times."
+        )
     return solution.t, solution.y.T
 
 
