@@ -111,6 +111,13 @@ def test_a_single_task_in_closed_form():
     assert pool_risk(Problem.isotropic(d, N), blocks, [w], N) == pytest.approx(9 * 2 / (N + 2), rel=1e-10)
 
 
+@pytest.mark.parametrize("size", [1e-20, 1e-10, 1e-3, 1.0, 1e6, 1e20])
+def test_a_single_task_of_any_size(size):
+    """Λ = I, s = 0: the risk is 2‖w‖²/(N + 2), whatever the units of w."""
+    problem, pool = Problem.isotropic(2, 5), [[size, 0.0]]
+    assert pool_risk(problem, pretrained_blocks(problem, pool), pool, 5) / size**2 == pytest.approx(2 / 7, rel=1e-9)
+
+
 def test_the_average_in_the_plane_by_the_density_of_the_eigenvalues():
     """Λ = I₂, s = 0, k = 0: K depends on z = λ_1/(λ_1 + λ_2) of a Wishart matrix, of density ∝ (z(1−z))^((T−3)/2) (2z − 1)."""
     N, M, T = 8, 5, 4
@@ -175,7 +182,7 @@ def test_long_prompts_leave_the_directions_that_no_task_showed():
 
 def test_what_cannot_be_answered():
     problem = Problem([1.0, 0.5], 6)
-    for pool in ([], [[0.0, 0.0]], [[1.0]], [[np.nan, 1.0]], [[1e40, 0.0]], "w"):
+    for pool in ([], [[0.0, 0.0]], [[1.0]], [[np.nan, 1.0]], [[1e40, 0.0]], [[1e-60, 0.0]], "w"):
         with pytest.raises(ProblemError):
             pretrained_blocks(problem, pool)
     with pytest.raises(ProblemError, match="p1 = 0"):

@@ -217,7 +217,7 @@ def _tasks(problem: Problem, pool: ArrayLike) -> Array:
     w = as_finite("the pool of tasks", pool, (None, problem.d))
     if not len(w):
         raise ProblemError("the pool of tasks is empty: give at least one w.")
-    if not np.abs(w).max() < 1e30:
+    if np.any(w) and not 1e-40 < np.abs(w).max() < 1e30:  # the loss has their fourth powers
         raise ProblemError(f"the tasks are of size {np.abs(w).max():.3g}: change the units, so that they are near 1.")
     return w
 
@@ -230,8 +230,8 @@ def _least_norm(A: Array, B: Array) -> Array:
     half = units[:, None] * basis
     X: Array = half[:, kept] @ ((half[:, kept].T @ B) / eigenvalues[kept, None])
     if not kept.all():
-        idle = np.linalg.qr(half[:, ~kept])[0]
-        X = X - idle @ (idle.T @ X)
+        idle = half[:, ~kept] / np.linalg.norm(half[:, ~kept], axis=0)  # no QR: it would lose entries of 1e-20 beside 1
+        X = X - idle @ np.linalg.solve(idle.T @ idle, idle.T @ X)
     return X
 
 

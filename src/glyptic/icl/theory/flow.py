@@ -150,7 +150,7 @@ def solve(
     end = _horizon(problem, first) if wanted is None else float(wanted[-1])
     if end == 0:
         return Trajectory(problem, wanted, np.repeat(first[None], len(wanted), axis=0), unpack)
-    refuse_stiffness(problem, end)
+    refuse_stiffness(problem, end, size)
     with tqdm(total=100, desc="gradient flow", unit="%", leave=False, delay=1.0) as bar:
 
         def watched(time: float, state: Array) -> Array:
@@ -166,10 +166,16 @@ def solve(
     return Trajectory(problem, solution.t, solution.y.T, unpack)
 
 
-def refuse_stiffness(problem: Problem, end: float) -> None:
+def refuse_stiffness(problem: Problem, end: float, size: float = 0.0) -> None:
     """The fastest rate times the time, above which rounding alone keeps the solver's steps small for ever."""
     fastest = float(np.linalg.eigvalsh(curvature(problem))[-1] * np.linalg.eigvalsh(problem.covariance)[-1])
-    span = fastest * float(np.linalg.norm(optimal_map(problem))) * end
+    strength = float(np.linalg.norm(optimal_map(problem)))
+    span = fastest * max(strength, size * size) * end
+    if span > STIFFEST and size * size > strength:
+        raise ProblemError(
+            f"from a start of size {size:.2g} the rates of the flow span {span:.0e}, and it can be solved to {STIFFEST:.0e}: "
+            "give a smaller start, or times that end earlier."
+        )
     if span > STIFFEST:
         kappa = np.linalg.cond(problem.covariance)
         raise ProblemError(
