@@ -1,5 +1,8 @@
 """Separate keys and queries: fixed points and stairs against solved flows, whole prompts and other people's descent."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
@@ -135,3 +138,9 @@ def test_what_cannot_be_answered():
         separate_flow(problem, heads=64, rank=64)
     with pytest.raises(ProblemError, match="never uses"):
         learnt_shares(Problem([1.0, 0.5], 10, [1.0, 0.0]), np.eye(2))
+
+
+def test_the_stairs_of_the_page():
+    page = (Path(__file__).parents[2] / "docs" / "in-context.md").read_text(encoding="utf-8")
+    stated = [float(cell) for cell in re.findall(r"\| L\(S_m\) \|(.*)\|\n", page)[0].split("|")]
+    assert np.allclose(staircase(Problem(1 / np.arange(1, 5), 20)), stated, atol=5e-5)
