@@ -199,6 +199,8 @@ WITHOUT_EXTRAS = {  # what is asked, and the extra that it needs, if any
     "icl risk --d 2 --prompts 0": None,
     "icl shift --d 2 --prompts 0": None,
     "icl landscape --starts 5 --tries 5": None,
+    "icl separate --d 2 --heads 2": None,
+    "icl diversity --d 2 --draws 2": None,
     "icl train --steps 2": "nn",
     "icl compare": "icl",
     "icl sweep --N 5 --prompts 50 --backend sequential": None,

@@ -147,6 +147,29 @@ CALLS = {
     "LinearAttention": (learners.LinearAttention, THINGS),
     "SoftmaxAttention": (lambda v: learners.SoftmaxAttention(2, v), (0, 3, -1, "x", None)),
     "DeepLinearAttention": (lambda v: learners.DeepLinearAttention(2, v), COUNTS),
+    "fixed_points": (icl.fixed_points, THINGS),
+    "fixed_points most": (lambda v: icl.fixed_points(PLANE, v), [v for v in COUNTS if v not in (0, None)]),
+    "staircase": (icl.staircase, THINGS),
+    "learnt_shares": (lambda v: icl.learnt_shares(PLANE, v), (np.eye(3), "X", 1.0, [1.0, 2.0], [[math.nan, 0.0], [0.0, 1.0]])),
+    "head_time direction": (lambda v: icl.head_time(PLANE, v, 0.1, 0.2), [v for v in COUNTS if v != 0]),
+    "head_time first": (lambda v: icl.head_time(PLANE, 0, v, 0.2), POSITIVE),
+    "head_time reached": (lambda v: icl.head_time(PLANE, 0, 0.1, v), (*POSITIVE, 0.05, 5.0)),
+    "separate_flow": (icl.separate_flow, THINGS),
+    "separate_flow heads": (lambda v: icl.separate_flow(PLANE, v), COUNTS),
+    "separate_flow rank": (lambda v: icl.separate_flow(PLANE, 1, v), COUNTS),
+    "separate_flow deviation": (lambda v: icl.separate_flow(PLANE, deviation=v), POSITIVE),
+    "separate_flow seed": (lambda v: icl.separate_flow(PLANE, seed=v), SEEDS),
+    "separate_flow times": (lambda v: icl.separate_flow(PLANE, times=v), ([], [1.0, 0.5], [-1.0], [math.nan], "t", 3.0)),
+    "pretrained_blocks": (lambda v: icl.pretrained_blocks(PLANE, v), ([], [1.0], [[0.0, 0.0]], np.eye(3), [[math.inf, 0.0]])),
+    "pool_risk pool": (lambda v: icl.pool_risk(PLANE, START, v, 5), ([], [1.0], np.eye(3), "w", None, [[1e200, 0.0]])),
+    "pool_risk blocks": (lambda v: icl.pool_risk(PLANE, v, np.eye(2), 5), (*THINGS, OFF)),
+    "pool_risk M": (lambda v: icl.pool_risk(PLANE, START, np.eye(2), v), [v for v in COUNTS if v != math.inf]),
+    "new_task_risk": (lambda v: icl.new_task_risk(PLANE, v, 5), (*THINGS, OFF)),
+    "new_task_risk M": (lambda v: icl.new_task_risk(PLANE, START, v), [v for v in COUNTS if v != math.inf]),
+    "diversity_limit T": (lambda v: icl.diversity_limit(PLANE, v, 5), COUNTS),
+    "diversity_limit M": (lambda v: icl.diversity_limit(PLANE, 5, v), [v for v in COUNTS if v != math.inf]),
+    "diversity_rows counts": (lambda v: icl.diversity_rows(PLANE, [v], 5, 2), COUNTS),
+    "diversity_rows draws": (lambda v: icl.diversity_rows(PLANE, [3], 5, v), (*COUNTS, 1)),
     "DecoderSize": (lambda v: decoder.DecoderSize(v), (*COUNTS, 30)),
     "decoder_plan": (lambda v: decoder.decoder_plan(2, 0.5, v, 10), COUNTS),
     "Plan steps": (lambda v: training.Plan(steps=v), COUNTS),
@@ -190,6 +213,8 @@ FLAGS = {
     "icl risk": "d N M: count, prompts: none, seed: seed, spectrum: spectrum",
     "icl shift": "d N M: count, noise-variance: variance, prompts: none, seed: seed, spectrum: spectrum",
     "icl landscape": "d N starts other-N: count, tries: none, deviation: positive, seed: seed, spectrum: spectrum",
+    "icl separate": "d N heads rank: count, noise-variance: variance, deviation: positive, seed: seed, spectrum: spectrum",
+    "icl diversity": "d N M tasks draws: count, noise-variance: variance, seed: seed, spectrum: spectrum",
     "icl train": "d N steps batch layers width prompts: count, curriculum: none, noise-variance: variance, rate sigma: positive, "
     "seed: seed, learner optimizer: name, spectrum: spectrum",
     "icl compare": "d N every prompts slow-prompts: count, steps: none, seed: seed, shift baselines task: name",
@@ -236,7 +261,7 @@ def test_every_flag_that_takes_a_value_is_tried():
 
 
 def test_every_public_name_of_the_theory_is_tried():
-    values = {"AboveThreshold", "LabelLaw", "ProblemError", "Risk", "Trajectory"}
+    values = {"AboveThreshold", "LabelLaw", "ProblemError", "Risk", "SeparateFlow", "Trajectory"}
     elsewhere = {"linear_attention", "loss_and_gradient", "prompt"}  # test_problem
     tried = {call.split()[0] for call in CALLS}
     assert set(icl.__all__) - values - elsewhere <= tried

@@ -173,3 +173,15 @@ def test_a_flow_at_time_zero_is_its_start():
     problem = Problem([1.0, 0.5], 8)
     path = reduced_flow(problem, times=[0.0, 0.0])
     assert np.array_equal(path.blocks(1).vector(), initial_blocks(problem).vector())
+
+
+def test_a_start_too_large_to_be_solved_is_refused():
+    """σ = 1e90 ran for ever: its rates are σ² times those of the problem."""
+    problem = Problem([1.0, 0.5], 20)
+    with pytest.warns(AboveThreshold):
+        start = initial_blocks(problem, 1e90)
+    for flow in (reduced_flow, full_flow):
+        with pytest.raises(ProblemError, match="give a smaller start"):
+            flow(problem, start)
+    with pytest.warns(AboveThreshold):
+        assert reduced_flow(problem, initial_blocks(problem, 100.0)).excess()[-1] < 1e-9

@@ -1,12 +1,15 @@
 """Critical points and their Hessians, the spurious minima, and how many random starts end there."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from glyptic.errors import InputError
 from glyptic.icl.theory import landscape
 from glyptic.icl.theory.flow import full_flow
+from glyptic.icl.theory.heads import head_flows
 from glyptic.icl.theory.landscape import (
     GLOBAL,
     SADDLE,
@@ -128,3 +131,22 @@ def test_refusals():
     with pytest.raises(ProblemError, match="d ≤ 5"):
         Quartic.of(Problem(spectrum("inverse", 6), 10))
     assert classify(ANISOTROPIC, optimal_blocks(ANISOTROPIC)).kind == GLOBAL
+
+
+def test_the_smallest_starts_leave_the_saddle():
+    """With a tolerance that did not know the size of the start flows from 1e-90 stayed at 0, shares from 1e-20 were off."""
+    problem = Problem([1.0, 0.5], 10)
+    for deviation in (1e-20, 1e-90):
+        found, heads = (flows(problem, starts=30, deviation=deviation) for flows in (basins, partial(head_flows, heads=1)))
+        assert found.share("saddle") == 0
+        assert found.share("spurious minimum") == pytest.approx(heads.share)  # two codes, the same starts
+    with pytest.raises(InputError, match="at least 1e-100"):
+        basins(problem, starts=3, deviation=1e-200)
+
+
+def test_what_rounding_hides_is_said_with_its_remedy():
+    """It said: this is not a critical point, polish it first; to someone who had given a spectrum."""
+    with pytest.raises(ProblemError, match="condition number 1e\\+06: take eigenvalues nearer"):
+        critical_points(Problem([1.0, 1e-6], 10), tries=3)
+    with pytest.raises(ProblemError, match="use a smaller deviation"):
+        basins(Problem([1.0, 0.5], 10), starts=3, deviation=10.0)

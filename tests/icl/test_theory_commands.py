@@ -1,4 +1,4 @@
-"""`glyptic icl flow|risk|shift|landscape`: a table, a figure as SVG and PNG, its data; and the files' manners."""
+"""`glyptic icl flow|risk|shift|landscape|separate|diversity`: a table, a figure, its data; and the files' manners."""
 
 import csv
 
@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 import tyro
 
+from glyptic.cli.icl_diversity import Diversity
 from glyptic.cli.icl_flow import Flow
 from glyptic.cli.icl_landscape import Landscape
 from glyptic.cli.icl_risk import RiskCommand
+from glyptic.cli.icl_separate import Separate
 from glyptic.cli.icl_shift import ShiftCommand
 from glyptic.errors import FileError
 from glyptic.icl import figures
 from glyptic.icl.theory import pictures
 from glyptic.icl.theory.landscape import basins, critical_points
-from glyptic.icl.theory.problem import Problem
+from glyptic.icl.theory.problem import Problem, ProblemError
+from glyptic.icl.theory.simulate import Estimate
 
 pytest.importorskip("matplotlib")
 
@@ -26,6 +29,11 @@ COMMANDS = {
     "shift": (ShiftCommand, "--d 2 --prompts 1000", "inputs twice as large", "relative"),
     "shift-exact": (ShiftCommand, "--d 2 --prompts 0 --noise-variance 0.1", "random", "limit"),
     "landscape": (Landscape, "--starts 20 --tries 5", "spurious minimum", "kind"),
+    "separate": (Separate, "--d 2 --heads 2", "closed form", "learnt_1"),
+    "separate-one": (Separate, "--d 1 --heads 1 --N 1", "closed form", "loss"),
+    "separate-wide": (Separate, "--d 3 --heads 1 --rank 2 --deviation 0.05 --noise-variance 0.1", "difference", "panel"),
+    "diversity": (Diversity, "--d 3 --N 6 --M 5 --draws 10", "K and k", "new_standard_error"),
+    "diversity-one": (Diversity, "--d 1 --N 1 --M 1 --tasks 1 2 --draws 2 --spectrum 2", "pool_limit", "best"),
 }
 
 
@@ -52,6 +60,28 @@ def test_shift_in_one_dimension(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "inputs twice as large" in printed
     assert "half the space" not in printed
+
+
+@pytest.mark.parametrize("words", ["--d 1 --N 1 --noise-variance 1e50", "--d 2 --spectrum 1e-59,1e-59", "--d 2 --N 9"])
+def test_flow_in_any_units(words, tmp_path, capsys):
+    """What is above rounding was told by 1e-16, and with a small Λ nothing was: a crash."""
+    tyro.cli(Flow, args=[*words.split(), "--out", str(tmp_path / "flow")]).main()
+    assert "PL ratio" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [RiskCommand, ShiftCommand])
+def test_one_prompt_has_no_standard_error(command, tmp_path):
+    """It was a division by zero."""
+    with pytest.raises(ProblemError, match="at least 2"):
+        command(d=2, prompts=1, out=tmp_path / "one").main()
+    assert Estimate(1.0, 0.0).sigmas(1.0) == 0.0
+    assert Estimate(1.0, 0.0).sigmas(2.0) == -np.inf
+
+
+def test_separate_from_a_large_start(tmp_path, capsys):
+    """The merged flow beside it is drawn as far as it comes, and does not ask for another σ."""
+    Separate(d=2, heads=2, deviation=3.0, out=tmp_path / "separate").main()
+    assert "closed form" in capsys.readouterr().out
 
 
 def test_other_training_lengths_list_their_minima(tmp_path, capsys):
@@ -88,7 +118,7 @@ def test_a_start_above_the_threshold_warns_and_goes_on(tmp_path, capsys):
     assert (tmp_path / "flow.svg").exists()
 
 
-@pytest.mark.parametrize("name", ["flow", "risk", "shift", "landscape"])
+@pytest.mark.parametrize("name", ["flow", "risk", "shift", "landscape", "separate", "diversity"])
 def test_help_teaches(name, capsys):
     with pytest.raises(SystemExit):
         tyro.cli(COMMANDS[name][0], args=["--help"])

@@ -41,6 +41,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "glyptic.cli.icl_landscape:Landscape",
         "in-context learning: critical points and spurious minima",
     ),
+    "icl separate": (
+        "glyptic.cli.icl_separate:Separate",
+        "in-context learning: separate keys and queries, learnt down a staircase",
+    ),
+    "icl diversity": (
+        "glyptic.cli.icl_diversity:Diversity",
+        "in-context learning: pretraining on few tasks or many, to its limit",
+    ),
     "icl train": ("glyptic.cli.icl_train:Train", "in-context learning: train a model, its curve over the exact flow"),
     "icl compare": (
         "glyptic.cli.icl_compare:Compare",

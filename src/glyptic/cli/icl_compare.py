@@ -53,5 +53,14 @@ class Compare:
         figure, axes = figures.new(size=(8.2, 4.6))
         draw_comparison(axes, curves, self.task, self.d, self.shift)
         legend_beside(figure)
+        figures.note(figure, self._note())
         for path in figures.save(figure, [row for one in curves for row in one.rows()], self.out):
             print(path)
+
+    def _note(self) -> str:
+        """What the figure does not show by itself: lengths, training, and what the bands are."""
+        trained = f"; decoder: {self.steps} steps of Adam, one training" if self.steps else ""
+        found = ", ".join(name for name in self.baselines if name in SLOW)
+        slow = f" (the first {self.slow_prompts} of them for {found})" if found else ""
+        bands = f"Bands: 90 % bootstrap over {self.prompts} prompts{slow}"
+        return f"N = {self.N}{trained}.\n{bands}. What is worse than knowing nothing by a third is cut off."

@@ -14,6 +14,8 @@ The theory (`icl.theory`) needs numpy and scipy only:
 | `wishart`, `depth` | L layers are L steps of preconditioned gradient descent; the best steps, exactly |
 | `quartic`, `profile`, `isotropic`, `landscape` | critical points, spurious minima, where random starts end |
 | `heads` | several heads: one convex quadratic, and which minima they lose |
+| `separate` | keys and queries as matrices of their own: fixed points, and the staircase of a small start |
+| `diversity` | pretraining on T fixed tasks to its limit: risks on these and on new ones |
 | `studies`, `pictures` | what the commands of the theory compute and draw |
 
 `names` says what every name means, in commands, functions and files alike. What trains or compares (`icl.experiments`: tasks,
@@ -51,6 +53,8 @@ _NAMES = {
     "profile": ("Profile",),
     "isotropic": ("isotropic_landscape",),
     "heads": ("ConvexLoss", "head_flows"),
+    "separate": ("SeparateFlow", "fixed_points", "head_time", "learnt_shares", "separate_flow", "staircase"),
+    "diversity": ("diversity_limit", "diversity_rows", "new_task_risk", "pool_risk", "pretrained_blocks"),
     "landscape": ("basins", "classify", "critical_points", "rank_one_point"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,13 @@ class Blank:
 
     def __getitem__(self, _: Any) -> Blank:
         return self
+
+
+def note(figure: Any, text: str) -> None:
+    """A small note below the figure, in lines that are no longer than the figure is wide."""
+    width = int(13 * figure.get_figwidth()) if not isinstance(figure, Blank) else 100  # 13 letters of this size take an inch
+    lines = [line for part in text.splitlines() for line in textwrap.wrap(part, width)]
+    figure.supxlabel("\n".join(lines), fontsize=8, color=COLOURS["muted"])
 
 
 def save(figure: Any, data: Data, stem: str | Path) -> list[Path]:

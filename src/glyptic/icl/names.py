@@ -49,6 +49,6 @@ Dimension = Annotated[int, Count(1, 1000)]
 Length = Annotated[int, Count(1, 10**9)]
 Variance = Annotated[float, Number(least=0, most=1e100)]
 Sigma = Annotated[float, Number(above=0, most=1e100)]
-Deviation = Annotated[float, Number(above=0, most=10)]  # beyond 10 flows are too stiff to be solved
+Deviation = Annotated[float, Number(least=1e-100, most=10)]  # beyond 10 flows are too stiff; below, cubes of it are not numbers
 PromptCount = Annotated[int, Count(1, 10**8)]
 Steps = Annotated[int, Count(1, 10**8)]

@@ -184,7 +184,7 @@ def render(headlines: dict[str, Headline], folder: Path, backend: str, workers: 
     for name, headline in headlines.items():
         figure, data = headline.draw(run(headline.cells, folder, backend, workers, progress=False))
         figure.suptitle(headline.title)
-        figure.supxlabel(headline.scaled_down, fontsize=8, color=figures.COLOURS["muted"])
+        figures.note(figure, headline.scaled_down)
         paths = figures.save(figure, data, Path(folder) / name)
         rendered.append(Rendered(headline.title, headline.table(data), paths))
     return rendered

@@ -24,7 +24,7 @@ from glyptic.icl.theory.theorem import initial_blocks, pl_ratio
 
 Tolerance = Annotated[float, Number(above=0, most=1e-2)]
 STIFFEST = 2e12  # rate × time; tried: at 1e12 it takes seconds, at 1e13 it does not end
-Times = ArrayLike  # increasing numbers, checked by `_sorted`
+Times = ArrayLike  # increasing numbers, checked by `sorted_times`
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def _arrived(problem: Problem, end: Blocks) -> bool:
     return bool(not small and np.linalg.norm(slope) * np.linalg.norm(theta) < 1e-6 * power)
 
 
-def _sorted(name: str, times: ArrayLike) -> Array:
+def sorted_times(name: str, times: ArrayLike) -> Array:
     array = as_finite(name, times, (None,))
     if len(array) == 0 or array[0] < 0 or np.any(np.diff(array) < 0):
         raise ProblemError(f"the {name} have to begin at 0 or later and rise: sort them, and give at least one.")
@@ -146,11 +146,11 @@ def solve(
         raise ProblemError("the flow starts at 0, which is a saddle, and never moves: give a start that is not zero.")
     if size < 1e-290:
         raise ProblemError(f"the start is too small ({size:.1g}) for numbers to grow from: give one above 1e-290.")
-    wanted: Any = None if times is None else _sorted("times", times)
+    wanted: Any = None if times is None else sorted_times("times", times)
     end = _horizon(problem, first) if wanted is None else float(wanted[-1])
     if end == 0:
         return Trajectory(problem, wanted, np.repeat(first[None], len(wanted), axis=0), unpack)
-    _refuse_stiffness(problem, end)
+    refuse_stiffness(problem, end, size)
     with tqdm(total=100, desc="gradient flow", unit="%", leave=False, delay=1.0) as bar:
 
         def watched(time: float, state: Array) -> Array:
@@ -166,10 +166,16 @@ def solve(
     return Trajectory(problem, solution.t, solution.y.T, unpack)
 
 
-def _refuse_stiffness(problem: Problem, end: float) -> None:
+def refuse_stiffness(problem: Problem, end: float, size: float = 0.0) -> None:
     """The fastest rate times the time, above which rounding alone keeps the solver's steps small for ever."""
     fastest = float(np.linalg.eigvalsh(curvature(problem))[-1] * np.linalg.eigvalsh(problem.covariance)[-1])
-    span = fastest * float(np.linalg.norm(optimal_map(problem))) * end
+    strength = float(np.linalg.norm(optimal_map(problem)))
+    span = fastest * max(strength, size * size) * end
+    if span > STIFFEST and size * size > strength:
+        raise ProblemError(
+            f"from a start of size {size:.2g} the rates of the flow span {span:.0e}, and it can be solved to {STIFFEST:.0e}: "
+            "give a smaller start, or times that end earlier."
+        )
     if span > STIFFEST:
         kappa = np.linalg.cond(problem.covariance)
         raise ProblemError(

@@ -140,7 +140,7 @@ def head_flows(
     ends: list[float] = []
     band = heads * (m + n) - 1
     for batch in np.array_split(first, max(1, starts // 25)):
-        settings = {"method": "LSODA", "rtol": 1e-7, "atol": 1e-10, "lband": band, "uband": band}
+        settings = {"method": "LSODA", "rtol": 1e-7, "atol": 1e-10 * min(1.0, deviation), "lband": band, "uband": band}
         solution = solve_ivp(velocity, (0.0, 300 * slowest_time(problem)), batch.ravel(), **settings)
         if not solution.success:
             raise ProblemError(f"the flows of {heads} heads were not solved ({solution.message}): use a smaller deviation.")

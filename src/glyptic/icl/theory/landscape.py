@@ -152,7 +152,17 @@ def critical_points(problem: Problem, tries: Annotated[int, Count(0, 10**6)] = 1
         p = profile.critical_near(guess)
         if p is not None:
             found.append(Blocks.from_vector(profile.weights(p)))
-    return _distinct([classify(problem, blocks) for blocks in found])
+    kappa = np.linalg.cond(problem.covariance)
+    lost = f"rounding hides the critical points of a Λ of condition number {kappa:.2g}: take eigenvalues nearer to each other."
+    return _distinct([_classified(problem, blocks, lost) for blocks in found])
+
+
+def _classified(problem: Problem, blocks: Blocks, lost: str) -> CriticalPoint:
+    """The kind of a point that ought to be critical; if it is not, what the caller can do."""
+    try:
+        return classify(problem, blocks)
+    except ProblemError:
+        raise ProblemError(lost) from None
 
 
 def _distinct(points: list[CriticalPoint]) -> tuple[CriticalPoint, ...]:
@@ -212,7 +222,11 @@ def basins(
     batches = tqdm(batches, desc="gradient flows", unit="batch", leave=False, delay=1.0)
     paths = np.concatenate([_flows(quartic, batch, times) for batch in batches], axis=1)
     losses = np.array([quartic.loss(row) for row in paths])
-    polished = [classify(problem, Blocks.from_vector(_polish(quartic, theta))) for theta in paths[-1]]
+    lost = (
+        f"by t = {horizon:.3g} not every flow from a start of deviation {deviation:g} has come near a critical point: "
+        "use a smaller deviation, and a Λ whose eigenvalues are near 1 and near each other."
+    )
+    polished = [_classified(problem, Blocks.from_vector(_polish(quartic, theta)), lost) for theta in paths[-1]]
     late = sum(abs(point.loss - end) > 1e-4 * quartic.constant for point, end in zip(polished, losses[-1], strict=True))
     if late:
         raise ProblemError(f"{late} of {starts} flows have not ended by t = {horizon:.3g}: Λ has eigenvalues too far apart.")
@@ -224,9 +238,10 @@ def basins(
 def _flows(quartic: Quartic, first: Array, times: Array) -> Array:
     """(T, B, n). The flows do not interact: the Jacobian is block-diagonal, which LSODA exploits as a band."""
     n = first.shape[1]
+    atol = 1e-10 * min(1.0, float(np.abs(first).max()))  # in units of the start: else a small one never leaves the saddle at 0
     solution = solve_ivp(
         lambda _, state: -quartic.gradient(state.reshape(-1, n)).ravel(),
-        (0.0, times[-1]), first.ravel(), method="LSODA", t_eval=times, rtol=1e-7, atol=1e-10, lband=n - 1, uband=n - 1,
+        (0.0, times[-1]), first.ravel(), method="LSODA", t_eval=times, rtol=1e-7, atol=atol, lband=n - 1, uband=n - 1,
     )  # fmt: skip
     if not solution.success:
         raise ProblemError(f"the flows were not solved up to t = {times[-1]:.3g} ({solution.message}): use a smaller deviation.")

@@ -1,4 +1,4 @@
-"""The four pictures of the theory. Each takes results as values and returns a figure; nothing is computed here."""
+"""The pictures of the theory, one a command. Each takes results as values and returns a figure; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from glyptic.icl.figures import COLOURS, SERIES
 from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, CriticalPoint, rank_one_point
 from glyptic.icl.theory.problem import Array, Problem
 from glyptic.icl.theory.profile import Profile
+from glyptic.icl.theory.separate import FixedPoint
+from glyptic.icl.theory.studies import seen_above_rounding
 
 KIND_COLOUR = {GLOBAL: COLOURS["good"], SPURIOUS: COLOURS["bad"], SADDLE: COLOURS["muted"]}
 
@@ -20,10 +22,10 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
     """Excess loss, the eigendirections learnt one after the other, and the Polyak–Łojasiewicz ratio, against time."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.4))
     time = columns["time"]
-    shown = columns["excess"] > 1e-16
+    shown = seen_above_rounding(columns["excess"])
     left.loglog(time[shown], columns["excess"][shown], color=COLOURS["theory"], label="d + 2 equations")
     if check is not None:
-        seen = check["excess"] > 1e-16
+        seen = seen_above_rounding(check["excess"])
         style = {"color": COLOURS["measured"], "markersize": 5, "markerfacecolor": "white"}
         left.loglog(check["time"][seen], check["excess"][seen], "o", label="all (d+1)² weights", **style)
     left.set(title="Loss above its minimum", xlabel="time t of the flow", ylabel="L − L*")
@@ -49,7 +51,7 @@ def draw_flow(columns: Mapping[str, Any], eigenvalues: Array, mu: float | None, 
     right.legend()
     moved = columns["excess"] < 0.999 * columns["excess"][0]  # before that nothing is to be seen
     for axes in (left, middle, right):
-        axes.set_xlim(time[moved][0] / 3, time[shown][-1] * 1.3)
+        axes.set_xlim(time[np.argmax(moved)] / 3, time[shown][-1] * 1.3)
     return figure
 
 
@@ -196,6 +198,96 @@ def _draw_profile(axes: Any, problem: Problem, found: Basins, points: Sequence[C
     axes.set(xlabel="φ in degrees, p = (cos φ e, sin φ): signal through p1·k … p2·K")
     axes.set_ylim(top=min(1.6 * problem.signal_power / 2, 1.05 * max(found.losses[0].max(), problem.signal_power / 2)))
     axes.legend(loc="lower left")
+
+
+def draw_separate(
+    problem: Problem, columns: Mapping[str, Any], merged: Mapping[str, Any], rows: Sequence[Mapping[str, Any]],
+    points: Sequence[FixedPoint], title: str,
+) -> Any:  # fmt: skip
+    """The loss of separate and merged keys and queries; the directions one after the other; every loss of rest."""
+    figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.6))
+    for row in rows:
+        left.axhline(row["closed form"], color=COLOURS["muted"], linewidth=0.8, linestyle=":", label="_")
+    left.plot([], [], color=COLOURS["muted"], linewidth=0.8, linestyle=":", label="closed form, m directions")
+    left.semilogx(merged["time"], merged["loss"], color=COLOURS["measured"], label="merged")
+    left.semilogx(columns["time"], columns["loss"], color=COLOURS["theory"], label="separate keys and queries")
+    left.set(title="Loss along the flow", xlabel="time t of the flow", ylabel="loss L")
+    left.legend(loc="upper center", bbox_to_anchor=(0.45, -0.16), ncols=3, columnspacing=1.0, handlelength=1.4)
+
+    names = [name for name in columns if name.startswith("learnt_")]
+    for colour, name in zip(figures.distinct(len(names)), names, strict=True):
+        middle.semilogx(columns["time"], columns[name], color=colour, label=f"direction {name.removeprefix('learnt_')}")
+    middle.axhline(1, color=COLOURS["muted"], linewidth=1, linestyle=":")
+    middle.set(title="Learnt share of each direction", xlabel="time t of the flow")
+    middle.set_ylabel("$X_{ii}\\;/\\;P^*_{ii}$")
+    if len(names) <= 8:
+        middle.legend(loc="center left")
+
+    if points:
+        style = {"color": COLOURS["muted"], "markersize": 4, "label": f"all {len(points)} values at which it can rest"}
+        right.plot([len(point.directions) for point in points], [point.loss for point in points], "o", **style)
+    stairs = [row["learnt"] for row in rows]
+    right.plot(stairs, [row["closed form"] for row in rows], "_", markersize=22, color=COLOURS["theory"], label="largest first")
+    seen = [row for row in rows if "flow" in row]
+    style = {"color": COLOURS["measured"], "markersize": 8, "label": "plateaus of the flow"}
+    right.plot([row["learnt"] for row in seen], [row["flow"] for row in seen], "x", **style)
+    right.set(title="Where the flow can rest, and where it does", xlabel="directions learnt, m", ylabel="loss L", xticks=stairs)
+    right.legend(loc="upper right")
+    begin = columns["time"][np.argmax(np.asarray(columns["loss"]) < 0.999 * columns["loss"][0])]
+    first = merged["time"][np.argmax(np.asarray(merged["loss"]) < 0.999 * merged["loss"][0])]
+    left.set_xlim(min(begin, first) / 5, columns["time"][-1] * 1.5)
+    middle.set_xlim(begin / 5, columns["time"][-1] * 1.5)
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return figure
+
+
+def draw_diversity(problem: Problem, rows: Sequence[Mapping[str, Any]], curves: Sequence[Mapping[str, Any]], title: str) -> Any:
+    """Risks on new and on pretraining tasks against their number; the transition at T = d; how the excess falls."""
+    figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.9))
+    unit, best = problem.signal_power, rows[0]["best"]
+    plain = [row for row in rows if row["model"] == "K"]
+    T = np.array([row["T"] for row in plain])
+    colours = {"new": COLOURS["measured"], "pool": COLOURS["theory"]}
+    for kind, name in (("new", "new tasks"), ("pool", "the T tasks")):
+        limit = [row[f"{kind}_limit"] / unit for row in plain]
+        left.semilogx(T, limit, color=colours[kind], linewidth=1.2, label=f"{name}: limit d → ∞")
+        for model, marker in (("K", "o"), ("K and k", "^")):
+            chosen = [row for row in rows if row["model"] == model]
+            error = [2 * row[f"{kind}_standard_error"] / unit for row in chosen]
+            style = {"color": colours[kind], "markersize": 5, "capsize": 3, "label": f"{name}: {model}"}
+            if model == "K and k":
+                style["markerfacecolor"] = "white"
+            left.errorbar(T, [row[kind] / unit for row in chosen], yerr=error, fmt=marker, **style)
+    left.axhline(best / unit, color="black", linestyle="--", linewidth=1, label="trained on ever new tasks")
+    left.axvline(problem.d, color=COLOURS["muted"], linestyle=":", linewidth=1)
+    left.set(title="Risk against the number of tasks", xlabel="pretraining tasks, T", ylabel="risk / E⟨w, x_q⟩²")
+    left.legend(loc="upper right")
+
+    lengths = list(dict.fromkeys(row["N"] for row in curves))
+    for colour, N in zip(SERIES, lengths, strict=False):
+        chosen = [row for row in curves if row["N"] == N]
+        label = "N = M → ∞" if lengths[-1] == N else f"N = M = {N}"
+        middle.semilogx([row["T"] / problem.d for row in chosen], [row["new_limit"] for row in chosen], color=colour, label=label)
+    middle.axvline(1, color=COLOURS["muted"], linestyle=":", linewidth=1)
+    middle.set(title="New tasks, limit d → ∞: a transition at T = d", xlabel="T / d", ylabel="risk on new tasks / E⟨w, x_q⟩²")
+    middle.legend(loc="upper right")
+
+    for model, marker in (("K", "o"), ("K and k", "^")):
+        chosen = [row for row in rows if row["model"] == model]
+        above, bars = (np.array([row[name] for row in chosen]) / unit for name in ("new", "new_standard_error"))
+        style = {"color": colours["new"], "markersize": 5, "capsize": 3, "label": model}
+        if model == "K and k":
+            style["markerfacecolor"] = "white"
+        right.errorbar(T, above - best / unit, yerr=2 * bars, fmt=marker, **style)
+    line = np.array([row["new_limit"] - best for row in plain]) / unit
+    right.plot(T[line > 0], line[line > 0], color=colours["new"], linewidth=1.2, label="limit d → ∞")
+    if line[-1] > 0:
+        right.plot(T, line[-1] * T[-1] / T, ":", color=COLOURS["muted"], label="∝ 1/T")
+    right.set(title="What too few tasks cost on new ones", xlabel="pretraining tasks, T", xscale="log", yscale="log")
+    right.set_ylabel("(risk − that of ever new tasks) / E⟨w, x_q⟩²")
+    right.legend(loc="lower left")
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    return figure
 
 
 _DASHES = ("-", "--", "-.", ":", (0, (1, 3)))

@@ -64,7 +64,7 @@ class _Diagonal:
 
     @staticmethod
     def of(problem: Problem, start: Blocks) -> _Diagonal:
-        basis, lambdas, psis = _common_basis(problem)
+        basis, lambdas, psis = common_basis(problem)
         N, K0 = problem.N, basis.T @ start.K @ basis
         c = (1 + 1 / N) * lambdas**2 * psis + problem.label_power / N * lambdas
         decay = np.outer(c, lambdas)
@@ -112,7 +112,7 @@ def logistic(problem: Problem, sigma: Sigma, times: ArrayLike) -> Array:
     return limit / (1 + (limit / sigma**2 - 1) * decay)
 
 
-def _common_basis(problem: Problem) -> tuple[Array, Array, Array]:
+def common_basis(problem: Problem) -> tuple[Array, Array, Array]:
     """An orthogonal basis in which Λ and Ψ are both diagonal, and their diagonals."""
     L, Psi = problem.covariance, problem.prior
     # A generic combination has the common eigenvectors even where one of the two has a repeated eigenvalue.

@@ -28,6 +28,8 @@ class Estimate:
 
     def sigmas(self, exact: float) -> float:
         """How many standard errors the mean lies above an exact value."""
+        if self.standard_error == 0:  # every prompt gave the same
+            return 0.0 if self.mean == exact else float(np.copysign(np.inf, self.mean - exact))
         return (self.mean - exact) / self.standard_error
 
 
@@ -43,6 +45,8 @@ def simulated_risk(
     >>> simulated_risk(np.zeros((1, 1)), law_sampler(linear([1.0]), np.eye(1)), 3, 10_000).mean.__round__(1)   # E y²
     1.0
     """
+    if prompts < 2:
+        raise ProblemError("one prompt has no standard error: ask for at least 2.")
     blocks = model if isinstance(model, Blocks) else _through_labels(as_finite("P", model, (None, None)))
     if M * blocks.d > 10**8:
         raise ProblemError(f"a prompt of M = {M} examples in dimension {blocks.d} does not fit into memory: take fewer.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from glyptic.icl.theory.diversity import diversity_limit, diversity_rows
 from glyptic.icl.theory.flow import Trajectory, full_flow
 from glyptic.icl.theory.labels import standard_laws
 from glyptic.icl.theory.landscape import SPURIOUS, critical_points
@@ -14,8 +15,9 @@ from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.optimum import excess, minimum_loss, optimal_blocks, optimal_map
 from glyptic.icl.theory.problem import Array, Problem
 from glyptic.icl.theory.random_covariance import RandomDiagonal
-from glyptic.icl.theory.reduced import logistic
+from glyptic.icl.theory.reduced import logistic, reduced_flow
 from glyptic.icl.theory.risk import risk, slope
+from glyptic.icl.theory.separate import SeparateFlow, learnt_shares, staircase
 from glyptic.icl.theory.shifts import Shift, shifted_risk, standard_shifts
 from glyptic.icl.theory.simulate import exponential_sampler, law_sampler, simulated_risk
 from glyptic.icl.theory.theorem import pl_constant
@@ -44,10 +46,17 @@ def flow_check(path: Trajectory, start: Blocks) -> dict[str, Array]:
     return {"time": other.times, "excess": other.excess()}
 
 
+def seen_above_rounding(excess: Array) -> Array:
+    """Where L − L* is more than rounding, in units of its largest value, whatever those of Λ; the first time always is."""
+    seen: Array = excess > 1e-16 * excess.max()
+    seen[0] = True
+    return seen
+
+
 def flow_rows(path: Trajectory, columns: dict[str, Array], sigma: float) -> list[Row]:
     """The end of the flow beside the closed form, and what the theorem promises along it."""
     problem, end, stated = path.problem, path.end, optimal_blocks(path.problem)
-    ratio = columns["pl_ratio"][columns["excess"] > 1e-16].min()
+    ratio = columns["pl_ratio"][seen_above_rounding(columns["excess"])].min()
     balance = np.abs(columns["balance"]).max()
     return [
         {"quantity": "W^PV: p2", "flow": end.p2, "theorem": stated.p2, "difference": abs(end.p2 - stated.p2)},
@@ -175,4 +184,76 @@ def minima_rows(problem: Problem, lengths: Sequence[int], tries: int, seed: int)
         rank_one = sum(point.path == "p1·k" for point in spurious)
         row: Row = {"N": N, "rank-one": rank_one, "mixed": len(spurious) - rank_one, "minimum": minimum_loss(at)}
         rows.append(row | {"lowest spurious": spurious[0].loss if spurious else ""})
+    return rows
+
+
+# ---------------------------------------------------------------- separate keys and queries
+
+
+def stair_rows(path: SeparateFlow, most: int) -> list[Row]:
+    """Every stair that so many directions reach: its loss in closed form, and that of the nearest plateau of the flow."""
+    stairs, plateaus = staircase(path.problem), path.plateaus()
+    last = min(path.problem.d, most)
+    seen = np.concatenate([path.losses()[:1], plateaus, path.losses()[-1:]])
+    belongs = np.abs(seen[:, None] - stairs[None, : last + 1]).argmin(axis=1)
+    rows: list[Row] = []
+    for m, loss in enumerate(stairs[: last + 1]):
+        mine = seen[belongs == m]
+        row: Row = {"learnt": m, "closed form": loss}
+        if len(mine):
+            nearest = mine[np.abs(mine - loss).argmin()]
+            row |= {"flow": nearest, "difference": nearest - loss}
+        rows.append(row)
+    return rows
+
+
+def separate_columns(path: SeparateFlow) -> dict[str, Array]:
+    """Along the flow, at most 600 times: loss, and the learnt share of each direction by falling λ²ψ."""
+    losses = path.losses()
+    level = np.searchsorted(-losses, -np.linspace(losses[0], losses[-1], 300))  # where the loss falls, and evenly between
+    kept = np.unique(np.clip(np.concatenate([level, np.linspace(1, len(losses) - 1, 300).astype(int)]), 1, len(losses) - 1))
+    columns = {"time": path.times[kept], "loss": losses[kept]}
+    shares = learnt_shares(path.problem, path.maps()[kept])
+    return columns | {f"learnt_{i + 1}": share for i, share in enumerate(shares.T)}
+
+
+def merged_columns(problem: Problem, deviation: float, seed: int, end: float) -> dict[str, Array]:
+    """The merged model from a Gaussian start of the same size, up to a time."""
+    start = deviation * np.random.default_rng(seed).standard_normal(problem.d**2 + 1)
+    zero = np.zeros(problem.d)
+    first = Blocks(zero, start[0], start[1:].reshape(problem.d, problem.d), zero)
+    path = reduced_flow(problem, first, end * np.geomspace(1e-6, 1, 400))
+    return {"time": path.times, "loss": minimum_loss(problem) + path.excess()}
+
+
+def as_rows(panel: str, columns: dict[str, Array]) -> list[Row]:
+    """Columns as rows, each with the name of its panel."""
+    return [{"panel": panel, **dict(zip(columns, values, strict=True))} for values in zip(*columns.values(), strict=True)]
+
+
+# ---------------------------------------------------------------- task diversity
+
+
+def task_counts(d: int) -> list[int]:
+    """Numbers of tasks from 1 to 16 d, dense around d."""
+    return sorted({max(1, round(d * share)) for share in (0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4, 8, 16)} | {1, 2})
+
+
+def diversity_study(problem: Problem, counts: Sequence[int], draws: int, M: int, seed: int) -> list[Row]:
+    """Both models, with K alone and with the label block k, for every number of tasks."""
+    rows: list[Row] = []
+    for model, label_block in (("K", False), ("K and k", True)):
+        rows += [{"model": model, **row} for row in diversity_rows(problem, counts, M, draws, label_block, seed)]
+    return rows
+
+
+def diversity_curves(problem: Problem) -> list[Row]:
+    """The limit on new tasks against T, over answering 0, for several training lengths N = M, and for endless prompts."""
+    rows = []
+    counts = np.unique(np.round(problem.d * np.geomspace(0.05, 16, 200)).astype(int).clip(1))
+    for share in (0.5, 2, 8, 32, 10**6):
+        N = max(1, round(share * problem.d))
+        at = Problem(problem.covariance, N, problem.prior, problem.noise_variance)
+        for T in counts:
+            rows.append({"N": N, "T": int(T), "new_limit": diversity_limit(at, int(T), N).new / problem.signal_power})
     return rows
