@@ -24,7 +24,6 @@ FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
 FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
 OTHERS = ("fixed:4/even", "float:2,2/even", "fixed:4 fused", "float:2,2 fused")
 SCOPES = (*FIXED, *FLOATS, *OTHERS)  # a format, and how products are read
-PLAIN = ("fixed:2", "fixed:3", "float:1,2")  # where all theorems are proved in plain terms too, in minutes
 
 
 @dataclass(frozen=True)
