@@ -315,3 +315,9 @@ def test_what_shows_a_transformer_or_a_run_is_given_one(show) -> None:
     for wrong in (None, 3, "model", [], model(max_length=1) if show in (show_run, show_trace) else object()):
         with pytest.raises(InputError, match=r"transformer is|run is"):
             show(wrong)
+
+
+def test_what_is_computed_from_codes_is_what_it_is_of_any_array():
+    weights = random_transformer("fixed:4").layers[0].feed_forward.w1
+    assert type(weights.any()) is np.bool_ and type(weights.sum()) is np.int64 and type(weights == 0) is np.ndarray
+    assert (-weights).format == weights.format and str(weights[0, 0]) == repr(weights[0, 0].item())

@@ -130,9 +130,13 @@ def test_missing_solvers_are_named(monkeypatch) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_interrupting_a_solver(solver: str) -> None:
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and we inherit that
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        ask(solver, factoring(60), Limits(30, None))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask(solver, factoring(60), Limits(30, None))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_what_solvers_do_not_cover_is_said() -> None:

@@ -32,6 +32,15 @@ class Written(np.ndarray):
     def __array_finalize__(self, source: Any) -> None:
         self.format = getattr(source, "format", None)
 
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """What is computed from codes: −w is codes; w == 0 and w.sum() are not, and are what they are of any array."""
+        return array[()] if return_scalar else self._like(array) if array.dtype == self.dtype else np.asarray(array)
+
+    def _like(self, array: np.ndarray) -> np.ndarray:
+        made = array.view(type(self))
+        made.format = self.format
+        return made
+
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
