@@ -18,7 +18,7 @@ from benchmarks import nn_peers
 from benchmarks.nn_peers import LARGE, SMALL, Size
 from benchmarks.timing import Timings, contest, one_thread, row
 from glyptic import nn
-from glyptic.nn.linear import EMULATED
+from glyptic.nn.speed.linear import EMULATED
 
 OURS = ("sdpa", "blocked")
 PEERS = ("HF", "x-transformers", "nn.TransformerEncoder")

@@ -14,14 +14,16 @@ from benchmarks.timing import contest, row
 from glyptic.carve.examples import by_name
 from glyptic.exact import Sizes, random_transformer
 from glyptic.exact.running import chunk_size
+from glyptic.languages import regular
 from glyptic.numbers import Fixed
-from glyptic.prove import B, Proved, Values, after, before, bounds, check, regular, smt, symbolic, variables
-from glyptic.prove.claims import Claim, block
-from glyptic.prove.enumeration.settings import judge, setting_of_visit, walk_of
-from glyptic.prove.enumeration.trie import numbered, whole_visit
-from glyptic.prove.enumeration.units import Job, Unit, work
-from glyptic.prove.library.proving import theorem
-from glyptic.prove.theorems import decisiveness, recognition
+from glyptic.prove import B, Proved, Values, after, before, check, variables
+from glyptic.prove.claims.claim import Claim, block
+from glyptic.prove.elements.batches import judge, setting_of_visit, walk_of
+from glyptic.prove.elements.trie import numbered, whole_visit
+from glyptic.prove.methods import bounds, smt, symbolic
+from glyptic.prove.methods.enumeration.units import Job, Unit, work
+from glyptic.prove.questions import decisiveness, recognition
+from glyptic.theorems.proving import theorem
 
 LENGTH = 16
 

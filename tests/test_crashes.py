@@ -54,26 +54,26 @@ def decided(version: int) -> Any:
 
 
 def _certificate(folder: Path, version: int) -> None:
-    from glyptic.prove.certificates import save_certificate
+    from glyptic.prove.certificates.saving import save_certificate
 
     save_certificate(folder / "proof.json", *decided(version))
 
 
 def _load_certificate(folder: Path) -> None:
-    from glyptic.prove.certificates import load_certificate
+    from glyptic.prove.certificates.saving import load_certificate
 
     if (folder / "proof.json").exists():
         load_certificate(folder / "proof.json")
 
 
 def _exported(folder: Path, version: int) -> None:
-    from glyptic.prove.export import folder as export
+    from glyptic.prove.exporting import folder as export
 
     export._write(folder / "out" / str(version), {"README.md": "read", "checker/one.py": "1", "manifest.json": "{}"})
 
 
 def _sweep(folder: Path, version: int) -> None:
-    from glyptic.prove.sweeps import _Cell, _write
+    from glyptic.studies.sweeps import _Cell, _write
 
     _, verdict = decided(version)
     _write(folder / "sweep.json", "a sweep", {"fixed:1": _Cell("", verdict)})
@@ -95,7 +95,7 @@ def _table(ending: str) -> Callable[[Path, int], object]:
 
 
 def _figure(folder: Path, version: int) -> None:
-    from glyptic.icl import figures
+    from glyptic import figures
 
     figure, axes = figures.new()
     axes.plot([version, 1], [0, 1])

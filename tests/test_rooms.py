@@ -1,4 +1,4 @@
-"""Imports go one way: each room imports only from the rooms above it in ARCHITECTURE.md."""
+"""Imports go one way: between rooms as in ARCHITECTURE.md, and inside the rooms that have rooms of their own."""
 
 import ast
 from pathlib import Path
@@ -9,15 +9,22 @@ import glyptic
 
 ROOT = Path(glyptic.__file__).parent
 ORDER = [
-    *("errors", "extras", "text", "drawing", "arguments", "files", "parallel"),
-    *("numbers", "exact", "carve", "prove", "nn", "bridge", "icl", "cli"),
+    *("errors", "extras", "lazy", "text", "arguments", "files", "figures", "parallel"),
+    *("numbers", "exact", "languages", "carve", "programs", "prove", "theorems", "lint", "studies", "notes"),
+    *("nn", "bridge", "icl", "cli"),
 ]
+INSIDE = {
+    "prove": [
+        *("claims", "elements", "portable", "verdicts", "methods", "checking", "questions", "certificates", "exporting"),
+    ],
+    "nn": ["shapes", "config", "presets", "speed", "parts", "models", "hooks", "cost", "generation", "checkpoints"],
+}
 # exact's thin methods (T & U, T.frame()) call carve, by a lazy import inside the method: the only way back.
 LAZY_WAYS_BACK = {("exact", "carve")}
 
 
-def imports_of(path: Path) -> list[tuple[str, bool]]:
-    """(room, whether at the top of the module) for every import of glyptic in a file."""
+def imports_of(path: Path, package: str, names: list[str]) -> list[tuple[str, bool]]:
+    """(part, whether at the top of the module) for every import of a part of the package in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     hidden = {
         id(inner)
@@ -27,31 +34,64 @@ def imports_of(path: Path) -> list[tuple[str, bool]]:
     }
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "glyptic":
-            parts = node.module.split(".")
-            rooms = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-            found += [(room, id(node) not in hidden) for room in rooms]
+        if isinstance(node, ast.ImportFrom) and node.module:
+            dotted = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
-            found += [(name[1], id(node) not in hidden) for name in names if name[0] == "glyptic" and len(name) > 1]
-    return [(room, top) for room, top in found if room in ORDER]
+            dotted = [alias.name for alias in node.names]
+        else:
+            continue
+        inner = [name.removeprefix(f"{package}.").split(".")[0] for name in dotted if name.startswith(f"{package}.")]
+        found += [(part, id(node) not in hidden) for part in inner if part in names]
+    return found
+
+
+def files_of(folder: Path, part: str) -> list[Path]:
+    return sorted((folder / part).rglob("*.py")) if (folder / part).is_dir() else [folder / f"{part}.py"]
 
 
 @pytest.mark.parametrize("room", ORDER)
 def test_imports_go_one_way(room: str) -> None:
-    folder = ROOT / room
-    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [ROOT / f"{room}.py"]
-    for path in filter(Path.exists, files):
-        for other, at_top in imports_of(path):
+    for path in files_of(ROOT, room):
+        for other, at_top in imports_of(path, "glyptic", ORDER):
             upward = ORDER.index(other) <= ORDER.index(room)
             assert upward or (not at_top and (room, other) in LAZY_WAYS_BACK), (
                 f"{path.relative_to(ROOT)} imports {other}"
             )
 
 
+@pytest.mark.parametrize(("room", "part"), [(room, part) for room, parts in INSIDE.items() for part in parts])
+def test_imports_go_one_way_inside_a_room(room: str, part: str) -> None:
+    """No way back here, not even a lazy one; the methods of proving do not know one another."""
+    parts = INSIDE[room]
+    for path in files_of(ROOT / room, part):
+        for other, _ in imports_of(path, f"glyptic.{room}", parts):
+            assert parts.index(other) <= parts.index(part), f"{path.relative_to(ROOT)} imports {other}"
+
+
+def test_methods_do_not_know_one_another() -> None:
+    methods = sorted(path.name for path in (ROOT / "prove" / "methods").iterdir() if (path / "__init__.py").exists())
+    assert methods == ["bounds", "enumeration", "smt", "symbolic"]
+    for method in methods:
+        for path in files_of(ROOT / "prove" / "methods", method):
+            others = {other for other, _ in imports_of(path, "glyptic.prove.methods", methods)}
+            assert others <= {method}, f"{path.relative_to(ROOT)} imports {others - {method}}"
+
+
+def there(folder: Path) -> set[str]:
+    parts = [path for path in folder.iterdir() if not path.name.startswith("_")]
+    return {path.stem for path in parts if path.suffix == ".py" or (path / "__init__.py").exists()}
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_every_part_of_a_room_has_its_place(room: str) -> None:
+    assert there(ROOT / room) == set(INSIDE[room])
+
+
 def test_the_table_lists_every_room() -> None:
     table = (ROOT.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
     for room in ORDER:
-        assert f"| `{room}/`" in table or f"| `{room}.py`" in table
-    there = {path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("__")}
-    assert there <= set(ORDER)
+        assert f"`{room}/`" in table or f"`{room}.py`" in table, room
+    for room, parts in INSIDE.items():
+        for part in parts:
+            assert f"`{part}`" in table, f"{room}/{part}"
+    assert there(ROOT) == set(ORDER)

@@ -5,48 +5,38 @@
 Fraction(65535, 256)
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from glyptic.exact import FeedForward, Head, Layer, Options, Transformer, load
-    from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, parse_format
-
 # Loaded on first use, so that `import glyptic` costs next to nothing and never touches torch.
-_NAMES = {
-    **dict.fromkeys(("Exact", "Fixed", "Float", "Ieee", "Q", "parse_format"), "glyptic.numbers"),
-    **dict.fromkeys(("FeedForward", "Head", "Layer", "Options", "Transformer", "load"), "glyptic.exact"),
-}
-_ROOMS = ("numbers", "exact", "carve", "prove", "nn", "bridge", "icl")
+if TYPE_CHECKING:
+    from glyptic import bridge as bridge
+    from glyptic import carve as carve
+    from glyptic import exact as exact
+    from glyptic import icl as icl
+    from glyptic import languages as languages
+    from glyptic import lint as lint
+    from glyptic import nn as nn
+    from glyptic import notes as notes
+    from glyptic import numbers as numbers
+    from glyptic import programs as programs
+    from glyptic import prove as prove
+    from glyptic import studies as studies
+    from glyptic import theorems as theorems
+    from glyptic.exact import FeedForward as FeedForward
+    from glyptic.exact import Head as Head
+    from glyptic.exact import Layer as Layer
+    from glyptic.exact import Options as Options
+    from glyptic.exact import Transformer as Transformer
+    from glyptic.exact import load as load
+    from glyptic.numbers import Exact as Exact
+    from glyptic.numbers import Fixed as Fixed
+    from glyptic.numbers import Float as Float
+    from glyptic.numbers import Ieee as Ieee
+    from glyptic.numbers import Q as Q
+    from glyptic.numbers import parse_format as parse_format
+else:
+    from glyptic.lazy import lazily
 
-__all__ = [
-    "Exact",
-    "FeedForward",
-    "Fixed",
-    "Float",
-    "Head",
-    "Ieee",
-    "Layer",
-    "Options",
-    "Q",
-    "Transformer",
-    "load",
-    "parse_format",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    if name in _ROOMS:
-        from glyptic.extras import brought_by
-
-        with brought_by(f"glyptic.{name}"):
-            return importlib.import_module(f"glyptic.{name}")
-    raise AttributeError(f"module 'glyptic' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES, *_ROOMS])
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 import pytest
 from tests.cli.bad_values import values_for, words_for
 
-from glyptic import prove
+from glyptic import languages, prove
 from glyptic.carve.examples import by_name
 from glyptic.cli import COMMANDS, main
 from glyptic.cli.reading import flag
@@ -112,7 +112,7 @@ def good_arguments() -> dict[str, dict[str, Any]]:
     T, (x,) = by_name("parity:3", Fixed(4)), prove.variables("x")
     claim = prove.Claim(prove.Values("x", Fixed(2)), x * 1 == x)
     verdict = prove.check(claim, progress=False)
-    even, at = prove.tomita(1), {"layer": 0, "head": 0, "query": 0, "key": 0}
+    even, at = languages.tomita(1), {"layer": 0, "head": 0, "query": 0, "key": 0}
     return {
         "accepted": {"automaton": even},
         "after": {"coordinate": "a"},

@@ -16,7 +16,7 @@ from glyptic.carve.examples import EXAMPLES
 from glyptic.cli import COMMANDS, main
 from glyptic.exact import load
 from glyptic.extras import PACKAGES
-from glyptic.prove import regular
+from glyptic.languages import regular
 
 ROOT = Path(__file__).parents[2]
 
@@ -291,6 +291,6 @@ def test_help_explains_the_command_that_is_named(capsys: Any) -> None:
 def test_lint_refuses_runs_that_memory_does_not_hold_and_shows_how_far_it_is(capsys: Any, monkeypatch: Any) -> None:
     assert main(["lint", "parity:64", "--runs", "100000"]) == 2
     assert "the trace of 100,000 runs would have" in capsys.readouterr().err
-    monkeypatch.setattr("glyptic.prove.linting.seen.tqdm", lambda **how: tqdm(**{**how, "delay": 0}))
+    monkeypatch.setattr("glyptic.lint.sample.tqdm", lambda **how: tqdm(**{**how, "delay": 0}))
     assert main(["lint", "parity:4", "--runs", "50"]) == 0
     assert "runs: " in capsys.readouterr().err

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from glyptic import figures
 from glyptic.errors import FileError, InputError
-from glyptic.icl import figures
 from glyptic.icl.experiments.cells import Cell, run
 from glyptic.icl.experiments.sweeps import Grid, draw, write_table
 from glyptic.icl.theory.problem import ProblemError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments.reproduce import HEADLINES
 
 pytest.importorskip("matplotlib")

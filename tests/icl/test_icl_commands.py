@@ -8,10 +8,10 @@ import pytest
 import tyro
 
 from glyptic.cli import main
-from glyptic.cli.icl_compare import Compare
-from glyptic.cli.icl_reproduce import Reproduce
-from glyptic.cli.icl_sweep import Sweep
-from glyptic.cli.icl_train import Train
+from glyptic.cli.icl.compare import Compare
+from glyptic.cli.icl.reproduce import Reproduce
+from glyptic.cli.icl.sweep import Sweep
+from glyptic.cli.icl.train import Train
 from glyptic.errors import GlypticError
 
 
@@ -48,7 +48,7 @@ def test_ridge_is_called_bayes_optimal_only_where_it_is(tmp_path, capsys):
 
 def test_ticks_and_legends_say_what_is_drawn(tmp_path):
     """`train` had one tick, `compare` one at 2.5 examples, `sweep` a legend for a line that was not drawn."""
-    from glyptic.icl import figures
+    from glyptic import figures
     from glyptic.icl.experiments import over_flow, sweeps
     from glyptic.icl.experiments.cells import run
     from glyptic.icl.experiments.comparison import Comparison, compare

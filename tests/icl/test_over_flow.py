@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments.over_flow import LEARNERS, Run, draw, fit, summary
 from glyptic.icl.theory.problem import ProblemError
 

@@ -96,7 +96,7 @@ def test_bad_input_is_one_sentence(name):
 def test_the_command_line_prints_the_sentence(monkeypatch, capsys, tmp_path):
     from glyptic import cli
 
-    monkeypatch.setitem(cli.COMMANDS, "icl flow", ("glyptic.cli.icl_flow:Flow", "gradient flow"))
+    monkeypatch.setitem(cli.COMMANDS, "icl flow", ("glyptic.cli.icl.flow:Flow", "gradient flow"))
     assert cli.main(["icl", "flow", "--spectrum", "1,0", "--d", "2", "--out", str(tmp_path / "flow")]) == 2
     captured = capsys.readouterr()
     assert "covariance Λ is singular" in captured.err

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import tyro
 
-from glyptic.cli.icl_diversity import Diversity
-from glyptic.cli.icl_flow import Flow
-from glyptic.cli.icl_landscape import Landscape
-from glyptic.cli.icl_risk import RiskCommand
-from glyptic.cli.icl_separate import Separate
-from glyptic.cli.icl_shift import ShiftCommand
+from glyptic import figures
+from glyptic.cli.icl.diversity import Diversity
+from glyptic.cli.icl.flow import Flow
+from glyptic.cli.icl.landscape import Landscape
+from glyptic.cli.icl.risk import RiskCommand
+from glyptic.cli.icl.separate import Separate
+from glyptic.cli.icl.shift import ShiftCommand
 from glyptic.errors import FileError
-from glyptic.icl import figures
 from glyptic.icl.theory import pictures
 from glyptic.icl.theory.landscape import basins, critical_points
 from glyptic.icl.theory.problem import Problem, ProblemError

@@ -9,7 +9,7 @@ import torch
 
 from glyptic import nn
 from glyptic.errors import InputError, ModelError
-from glyptic.nn import masks
+from glyptic.nn.parts import masks
 
 BACKENDS = ("reference", "sdpa", "blocked")
 

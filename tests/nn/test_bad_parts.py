@@ -12,9 +12,10 @@ import torch
 from glyptic import bridge, nn
 from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.exact.random import random_transformer
-from glyptic.nn import lecture, masks, norms, sampling
-from glyptic.nn.feed_forward import FeedForward, activate
-from glyptic.nn.positions import (
+from glyptic.nn.generation import sampling
+from glyptic.nn.parts import lecture, masks, norms
+from glyptic.nn.parts.feed_forward import FeedForward, activate
+from glyptic.nn.parts.positions import (
     Alibi,
     Learned,
     Rotary,

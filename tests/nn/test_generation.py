@@ -11,7 +11,7 @@ import transformers
 
 from glyptic import nn
 from glyptic.errors import InputError, ModelError
-from glyptic.nn.sampling import filtered
+from glyptic.nn.generation.sampling import filtered
 from tests.nn import oracles
 
 

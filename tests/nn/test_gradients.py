@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 from glyptic import nn
-from glyptic.nn.embeddings import PatchEmbedding
-from glyptic.nn.feed_forward import FeedForward
+from glyptic.nn.parts.embeddings import PatchEmbedding
+from glyptic.nn.parts.feed_forward import FeedForward
 from tests.nn import small
 
 SIZES: dict[str, Any] = {"width": 4, "heads": 2, "layers": 1, "feed_forward_width": 3, "vocabulary": 3}

@@ -18,8 +18,8 @@ from safetensors.torch import load_file, save_file
 from glyptic import nn
 from glyptic.cli import main
 from glyptic.errors import FileError, GlypticError
-from glyptic.nn.families import FAMILIES
-from glyptic.nn.families.fields import COMMON, Idle
+from glyptic.nn.checkpoints.families import FAMILIES
+from glyptic.nn.checkpoints.families.fields import COMMON, Idle
 from tests.nn import oracles, small
 
 NAMES = [*oracles.FAMILIES, "glyptic"]

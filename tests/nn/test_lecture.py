@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from glyptic import nn
-from glyptic.nn import lecture, masks
+from glyptic.nn.parts import lecture, masks
 from tests.nn import small
 
 X = torch.randn(6, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -101,7 +101,7 @@ def test_the_models_attention_is_the_sum_over_heads() -> None:
     u_q, u_k, u_v = (w.view(3, 4, 12) for w in attention.qkv.weight.split(12))
     u_p = attention.out.weight.view(12, 3, 4).transpose(0, 1)
     x = random(6, 12)
-    from glyptic.nn.multi_head import Context
+    from glyptic.nn.parts.multi_head import Context
 
     assert (attention(x[None], Context())[0] - lecture.heads_by_sum(x, u_q, u_k, u_v, u_p)).abs().max() < 1e-13
 

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 
 from glyptic import nn
 from glyptic.errors import InputError
-from glyptic.nn.embeddings import PatchEmbedding
-from glyptic.nn.feed_forward import FeedForward
-from glyptic.nn.positions import sinusoids
+from glyptic.nn.parts.embeddings import PatchEmbedding
+from glyptic.nn.parts.feed_forward import FeedForward
+from glyptic.nn.parts.positions import sinusoids
 from glyptic.nn.presets import PRESETS
 from tests.nn import small
 
@@ -104,7 +104,7 @@ PUBLIC_DEFAULTS = {  # what transformers' default configs do not share with the 
 def test_presets_are_transformers_default_configs(name: str) -> None:
     from transformers import AutoConfig
 
-    from glyptic.nn.families import FAMILIES
+    from glyptic.nn.checkpoints.families import FAMILIES
 
     ours, heads = nn.preset(name), {"bert": {"cls.predictions.bias"}, "vit": {"classifier.weight"}}
     fields = AutoConfig.for_model(name).to_dict()

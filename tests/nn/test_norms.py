@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from glyptic.nn.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
+from glyptic.nn.parts.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from tests.nn import small
 
 X = torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 2 + 1

@@ -12,10 +12,10 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 from glyptic import nn
 from glyptic.errors import InputError
-from glyptic.nn.multi_head import Context, SelfAttention
-from glyptic.nn.positions import Alibi, Rotary, rotate, sinusoids
-from glyptic.nn.positions.alibi import slopes
-from glyptic.nn.positions.t5 import bucket
+from glyptic.nn.parts.multi_head import Context, SelfAttention
+from glyptic.nn.parts.positions import Alibi, Rotary, rotate, sinusoids
+from glyptic.nn.parts.positions.alibi import slopes
+from glyptic.nn.parts.positions.t5 import bucket
 from tests.nn import small
 
 ORDERED = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from glyptic.nn import processor
+from glyptic.nn.speed import processor
 
 BASE = "fpu sse2 avx avx2 fma f16c"
 AVX512 = f"{BASE} avx512f avx512bw avx512vl avx512_bf16"

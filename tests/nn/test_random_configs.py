@@ -17,8 +17,8 @@ import transformers
 
 from glyptic import nn
 from glyptic.errors import GlypticError
-from glyptic.nn.families import FAMILIES
-from glyptic.nn.families.fields import COMMON, Read
+from glyptic.nn.checkpoints.families import FAMILIES
+from glyptic.nn.checkpoints.families.fields import COMMON, Read
 from tests.nn import oracles
 
 CONFIGS = {

@@ -11,10 +11,10 @@ import torch
 import torch.nn.functional as F
 
 from glyptic import nn
-from glyptic.nn import few_rows
-from glyptic.nn import linear as linear_file
-from glyptic.nn.attention import attention
-from glyptic.nn.linear import linear
+from glyptic.nn.parts.attention import attention
+from glyptic.nn.speed import few_rows
+from glyptic.nn.speed import linear as linear_file
+from glyptic.nn.speed.linear import linear
 
 HALVES = [torch.bfloat16, torch.float16]
 CONFIG = nn.ModelConfig(kind="decoder", layers=2, width=16, heads=2, vocabulary=11, context=12)

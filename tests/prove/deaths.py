@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from glyptic import prove
+from glyptic import prove, studies
+from glyptic.languages.automata import regular
 from glyptic.numbers import Fixed
-from glyptic.prove.enumeration import deciding, units
-from glyptic.prove.languages import regular
-from glyptic.prove.recognisers import recogniser
+from glyptic.programs.automata import recogniser
+from glyptic.prove.methods.enumeration import deciding, units
 
 units.INPUTS_IN_UNIT = 1 << 8  # many small units, so that half-way exists
 deciding._ALONE_SECONDS = 0.0  # workers at once
@@ -74,7 +74,7 @@ def sweep(backend: str, folder: Path) -> dict[str, object]:
         time.sleep(0.1)  # long enough to die in
         return prove.Claim(prove.Values("x", format), x + prove.B + prove.B - prove.B == 0)
 
-    found = prove.sweep(claim, "fixed:1..10", backend=backend, workers=2, kept=folder / "sweep.json", progress=False)
+    found = studies.sweep(claim, "fixed:1..10", backend=backend, workers=2, kept=folder / "sweep.json", progress=False)
     made = [path.name.split("-")[1].replace("_", ":") for path in folder.glob("made-*")]
     return {"holds_in": found.holds_in, "inputs": [v.inputs for v in found.verdicts.values()], "made": made}
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from random import Random
 
-from glyptic.prove import expressions as e
+from glyptic.prove.claims import expressions as e
 
 
 class Making:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from glyptic.prove.export.standalone import blast, drat
-from glyptic.prove.portable import claim_to_json
+from glyptic.prove.exporting.standalone import blast, drat
+from glyptic.prove.portable.claims import claim_to_json
 
 Files = dict[str, str]
 

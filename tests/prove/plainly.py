@@ -14,7 +14,7 @@ from math import isqrt
 
 import mpmath
 
-from glyptic.prove import expressions as e
+from glyptic.prove.claims import expressions as e
 
 
 @cache

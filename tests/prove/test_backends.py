@@ -12,7 +12,8 @@ import pytest
 
 from glyptic.errors import InputError
 from glyptic.parallel import stream
-from glyptic.prove import B, Claim, Values, sweep, variables
+from glyptic.prove import B, Claim, Values, variables
+from glyptic.studies import sweep
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -134,7 +135,7 @@ def test_a_command_interrupted_goes_on_from_its_journal(tmp_path):
     """SIGINT to the whole command, then the same command again."""
     journal = tmp_path / "journal.json"
     script = (
-        "import sys; from glyptic.prove.enumeration import units; units.INPUTS_IN_UNIT = 256; "
+        "import sys; from glyptic.prove.methods.enumeration import units; units.INPUTS_IN_UNIT = 256; "
         "from glyptic import cli; cli.COMMANDS['prove'] = ('glyptic.cli.prove:Prove', ''); sys.exit(cli.main(sys.argv[1:]))"
     )
     words = ["prove", "palindromes:16", "--decisive", "--engine", "fast", "--workers", "1", "--journal", str(journal)]

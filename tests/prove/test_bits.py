@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from glyptic.prove.smt import bits
-from glyptic.prove.smt.solvers import SOLVERS, ask
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.solvers import SOLVERS, ask
 
 BINARY = (
     bits.add,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from glyptic.prove.export.standalone import blast, drat
-from glyptic.prove.smt import bits
-from glyptic.prove.smt.solvers import ask
+from glyptic.prove.exporting.standalone import blast, drat
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.solvers import ask
 
 pysat = pytest.importorskip("pysat.solvers")
 

@@ -9,14 +9,27 @@ from tests.prove.examples import doubled
 from glyptic import prove
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.numbers import Fixed, Float, Ieee, Q
-from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, Values, bounds, variables
-from glyptic.prove.bounds import layers
-from glyptic.prove.bounds.layers import BoxSetting
-from glyptic.prove.claims import block, exists, inputs
-from glyptic.prove.enumeration.settings import setting_of_codes
-from glyptic.prove.evaluation import value
-from glyptic.prove.expressions import after, answer, before, defined, exp, logit, minimum, parameter, relu, root, where
-from glyptic.prove.minimise import fails
+from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, Values, variables
+from glyptic.prove.claims.claim import block, exists, inputs
+from glyptic.prove.claims.evaluation import value
+from glyptic.prove.claims.expressions import (
+    after,
+    answer,
+    before,
+    defined,
+    exp,
+    logit,
+    minimum,
+    parameter,
+    relu,
+    root,
+    where,
+)
+from glyptic.prove.elements.batches import setting_of_codes
+from glyptic.prove.methods import bounds
+from glyptic.prove.methods.bounds import layers
+from glyptic.prove.methods.bounds.layers import BoxSetting
+from glyptic.prove.verdicts.minimise import fails
 
 x, y = variables("x y")
 SMALL = reduce(lambda a, b: a & b, (abs(before(f"x{k}")) <= 1 for k in range(4)))

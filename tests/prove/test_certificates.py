@@ -6,7 +6,9 @@ import pytest
 from tests.prove.examples import broken, doubled
 
 from glyptic.errors import FileError
+from glyptic.languages import tomita
 from glyptic.numbers import Fixed
+from glyptic.programs import recogniser
 from glyptic.prove import (
     LEAST,
     B,
@@ -25,18 +27,24 @@ from glyptic.prove import (
     minimum,
     parameter,
     recheck,
-    recogniser,
     relu,
     save_certificate,
     score,
-    tomita,
     variables,
     where,
 )
-from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, verdict_from_json, verdict_to_json
-from glyptic.prove.certificates import sealed
-from glyptic.prove.expressions import answer
-from glyptic.prove.theorems import equivalence, recognition
+from glyptic.prove.certificates.saving import sealed
+from glyptic.prove.claims.expressions import answer
+from glyptic.prove.questions import equivalence, recognition
+from glyptic.prove.verdicts.answers import (
+    Counterexample,
+    Proved,
+    Refuted,
+    Unknown,
+    Vacuous,
+    verdict_from_json,
+    verdict_to_json,
+)
 
 QUIET = {"progress": False, "workers": 1}
 (x,) = variables("x")

@@ -10,13 +10,14 @@ import sys
 import pytest
 from tests.prove.examples import averaging_majority, doubled
 
+from glyptic.languages import regular
 from glyptic.numbers import Fixed, Q
-from glyptic.prove import B, Claim, Values, answer, block, check, exists, exp, inputs, regular, variables
-from glyptic.prove.answers import verdict_to_json
-from glyptic.prove.export.folder import programs
-from glyptic.prove.export.standalone.checker.command import main
-from glyptic.prove.expressions import accepted, after, before, defined, let, where
-from glyptic.prove.portable import claim_to_json
+from glyptic.prove import B, Claim, Values, answer, block, check, exists, exp, inputs, variables
+from glyptic.prove.claims.expressions import accepted, after, before, defined, let, where
+from glyptic.prove.exporting.folder import programs
+from glyptic.prove.exporting.standalone.checker.command import main
+from glyptic.prove.portable.claims import claim_to_json
+from glyptic.prove.verdicts.answers import verdict_to_json
 
 x, y = variables("x y")
 MAJORITY = averaging_majority(Fixed(2), 5)

@@ -9,8 +9,8 @@ from tests.numbers.families import small_formats
 
 from glyptic.numbers import parse_format
 from glyptic.numbers.reference import Reference
-from glyptic.prove.export.standalone.checker.numbers import exp_bounds, format_named
-from glyptic.prove.export.standalone.checker.reading import Unreadable
+from glyptic.prove.exporting.standalone.checker.numbers import exp_bounds, format_named
+from glyptic.prove.exporting.standalone.checker.reading import Unreadable
 
 SMALL = [str(format) for format in small_formats(34)]
 WIDE = ["fixed:10", "ieee:5,9", "fp16", "q:6,10/even", "bf16", "float:4,5", "ieee:4,6,normal", "fp8_e4m3", "fp8_e5m2/zero"]

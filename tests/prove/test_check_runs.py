@@ -13,9 +13,9 @@ from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.exact.undefined import Undefined
 from glyptic.numbers import parse_format
-from glyptic.prove.export.standalone.checker.models import read_model
-from glyptic.prove.export.standalone.checker.transformer import run_input, stages_of
-from glyptic.prove.portable import transformer_to_json
+from glyptic.prove.exporting.standalone.checker.models import read_model
+from glyptic.prove.exporting.standalone.checker.transformer import run_input, stages_of
+from glyptic.prove.portable.claims import transformer_to_json
 
 FORMATS = ["fixed:2", "fixed:3/even", "q:3,3", "q:2,4/even", "float:3,2", "ieee:4,3", "ieee:4,3,normal/zero", "fp8_e4m3"]
 FORMATS += ["fp16", "fixed:10"]

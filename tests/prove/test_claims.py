@@ -10,6 +10,7 @@ from glyptic import prove
 from glyptic.errors import FormatError
 from glyptic.exact import Transformer
 from glyptic.exact.random import random_transformer
+from glyptic.languages import tomita
 from glyptic.numbers import Exact, Fixed
 from glyptic.prove import (
     LEAST,
@@ -30,12 +31,11 @@ from glyptic.prove import (
     logit,
     relu,
     token,
-    tomita,
     variables,
 )
-from glyptic.prove.evaluation import constant_in
-from glyptic.prove.expressions import Constant, Operation
-from glyptic.prove.portable import claim_from_json, claim_to_json, digest
+from glyptic.prove.claims.evaluation import constant_in
+from glyptic.prove.claims.expressions import Constant, Operation
+from glyptic.prove.portable.claims import claim_from_json, claim_to_json, digest
 
 x, y = variables("x y")
 

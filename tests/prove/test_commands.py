@@ -11,13 +11,14 @@ from tests.prove.examples import broken
 from glyptic.cli.precision import Precision
 from glyptic.cli.reading import read
 from glyptic.errors import GlypticError
+from glyptic.languages import tomita
+from glyptic.lint import RULES
 from glyptic.numbers import Fixed
-from glyptic.prove import recogniser, tomita
-from glyptic.prove.answers import verdict_from_json
-from glyptic.prove.certificates import sealed
-from glyptic.prove.library import proving
-from glyptic.prove.linting import RULES
-from glyptic.prove.smt.solvers import Limits, ask
+from glyptic.programs import recogniser
+from glyptic.prove.certificates.saving import sealed
+from glyptic.prove.methods.smt.solvers import Limits, ask
+from glyptic.prove.verdicts.answers import verdict_from_json
+from glyptic.theorems import proving
 
 
 def run(command, *words):
@@ -146,7 +147,7 @@ def test_the_library(monkeypatch, capsys):
         seen.append(limits)
         return ask(solver, script, limits)
 
-    monkeypatch.setattr("glyptic.prove.smt.solvers.ask", noted)
+    monkeypatch.setattr("glyptic.prove.methods.smt.solvers.ask", noted)
     words = ("--formats", "fixed:2..3 q:3,3", "--seconds", 50, "--megabytes", 3000, "--workers", 1)
     assert run("prove", "--library", *words) == 0
     table = [line.split() for line in capsys.readouterr().out.splitlines()]

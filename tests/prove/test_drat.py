@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from glyptic.prove.export.standalone import drat
+from glyptic.prove.exporting.standalone import drat
 
 pysat = pytest.importorskip("pysat.solvers")
 Clause = list[int]

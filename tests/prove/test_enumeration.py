@@ -16,7 +16,9 @@ from glyptic.errors import FileError, InputError
 from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.exact.running import prepared_for
+from glyptic.languages import regular, tomita
 from glyptic.numbers import Fixed, Float, number, parse_format
+from glyptic.programs import recogniser
 from glyptic.prove import (
     B,
     Claim,
@@ -33,17 +35,14 @@ from glyptic.prove import (
     holds,
     inputs,
     logit,
-    recogniser,
-    regular,
     token,
-    tomita,
     variables,
 )
-from glyptic.prove.enumeration import settings as settings_module
-from glyptic.prove.enumeration import trie as trie_module
-from glyptic.prove.enumeration import units as units_module
-from glyptic.prove.minimise import fails, minimised
-from glyptic.prove.reading import sealed
+from glyptic.prove.elements import batches as settings_module
+from glyptic.prove.elements import trie as trie_module
+from glyptic.prove.methods.enumeration import units as units_module
+from glyptic.prove.portable.reading import sealed
+from glyptic.prove.verdicts.minimise import fails, minimised
 
 QUIET = {"progress": False, "workers": 1}
 SMALL = Sizes(layers=2, heads=1, width=4, key_width=2, value_width=2, hidden=3, max_length=8)
@@ -226,7 +225,7 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
 
 
 def test_very_many_values_stop_at_a_counterexample_and_minimise_it(monkeypatch):
-    monkeypatch.setattr("glyptic.prove.enumeration.deciding._SEARCHED_WHOLE", 1)
+    monkeypatch.setattr("glyptic.prove.methods.enumeration.deciding._SEARCHED_WHOLE", 1)
     monkeypatch.setattr(units_module, "VALUES_IN_UNIT", 500)
     x, y = variables("x y")
     verdict = prove.check(Claim(Values("x y"), x + (y - x) == y), Fixed(3), method="enumerate", **QUIET)
@@ -310,7 +309,7 @@ def test_minimising_is_quick_and_bounded():
     calls = []
     negative = Claim(Values("x", fp16), x >= -1000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("glyptic.prove.minimise.fails", lambda *given: calls.append(given) or fails(*given))
+        patch.setattr("glyptic.prove.verdicts.minimise.fails", lambda *given: calls.append(given) or fails(*given))
         assert minimised(negative, [fp16.code(-60000)]) == (fp16.code(-1000) - 1,)
     assert len(calls) < 300
 
@@ -319,7 +318,7 @@ def test_a_progress_bar_shows_the_time_left(monkeypatch):
     """On stderr, after a second; here at once and in full, to read it."""
     shown = io.StringIO()
     bar = partial(tqdm, file=shown, mininterval=0, ncols=80)
-    monkeypatch.setattr("glyptic.prove.enumeration.deciding.tqdm", lambda **given: bar(**{**given, "delay": 0}))
+    monkeypatch.setattr("glyptic.prove.methods.enumeration.deciding.tqdm", lambda **given: bar(**{**given, "delay": 0}))
     monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 16)
     claim = Claim(inputs(last_token(Fixed(2), 8), max_length=8), answer() != "TIE")
     assert prove.check(claim, workers=1)

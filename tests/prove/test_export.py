@@ -23,13 +23,13 @@ from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, parse_format
 from glyptic.prove import Claim, Inputs, Values, exp, export, variables
-from glyptic.prove.claims import exists
-from glyptic.prove.export.folder import Exported, programs
-from glyptic.prove.export.question import script
-from glyptic.prove.export.standalone import blast
-from glyptic.prove.library.proving import read_scope, theorem
-from glyptic.prove.smt.solvers import SOLVERS, ask
-from glyptic.prove.theorems import decisiveness, equivalence
+from glyptic.prove.claims.claim import exists
+from glyptic.prove.exporting.folder import Exported, programs
+from glyptic.prove.exporting.question import script
+from glyptic.prove.exporting.standalone import blast
+from glyptic.prove.methods.smt.solvers import SOLVERS, ask
+from glyptic.prove.questions import decisiveness, equivalence
+from glyptic.theorems.proving import read_scope, theorem
 
 pytest.importorskip("pysat")
 pytest.importorskip("cvc5")

@@ -17,31 +17,17 @@ import pytest
 from tests.prove.examples import doubled
 
 from glyptic.errors import FileError, GlypticError
+from glyptic.languages import tomita
 from glyptic.numbers import Fixed, Q
-from glyptic.prove import (
-    B,
-    Claim,
-    Values,
-    after,
-    answer,
-    block,
-    check,
-    conditions,
-    exists,
-    exp,
-    expressions,
-    inputs,
-    recheck,
-    recogniser,
-    tomita,
-    variables,
-)
-from glyptic.prove.answers import verdict_from_json
-from glyptic.prove.certificates import save_certificate
-from glyptic.prove.enumeration.deciding import describe
-from glyptic.prove.portable import FIELDS, NODES, claim_from_json, digest
-from glyptic.prove.reading import sealed
-from glyptic.prove.theorems import recognition
+from glyptic.programs import recogniser
+from glyptic.prove import B, Claim, Values, after, answer, block, check, exists, exp, inputs, recheck, variables
+from glyptic.prove.certificates.saving import save_certificate
+from glyptic.prove.claims import conditions, expressions
+from glyptic.prove.elements.counting import describe
+from glyptic.prove.portable.claims import FIELDS, NODES, claim_from_json, digest
+from glyptic.prove.portable.reading import sealed
+from glyptic.prove.questions import recognition
+from glyptic.prove.verdicts.answers import verdict_from_json
 
 ROOT = Path(__file__).parents[2]
 QUIET = {"progress": False, "workers": 1}
@@ -392,14 +378,14 @@ def test_a_counterexample_that_is_not_the_smallest_is_not_confirmed(certificates
 def test_what_was_not_rechecked_is_said(certificates, tmp_path, monkeypatch):
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(resealed(certificates("inputs"))))
-    monkeypatch.setattr("glyptic.prove.rechecking.RUN_ANEW", 1)
+    monkeypatch.setattr("glyptic.prove.certificates.rechecking.RUN_ANEW", 1)
     said = str(recheck(path, **QUIET))
     assert "that none is smaller was not rechecked (--count-all runs everything)" in said
     assert "its counts were not rechecked (--count-all runs everything)" in said
     whole = str(recheck(path, count_all=True, **QUIET))
     assert "that none is smaller is confirmed (all 14 were run)" in whole
     assert "its counts are confirmed" in whole
-    monkeypatch.setattr("glyptic.prove.rechecking.RUN_ANEW", 2)  # both inputs of length 1
+    monkeypatch.setattr("glyptic.prove.certificates.rechecking.RUN_ANEW", 2)  # both inputs of length 1
     assert "that none is smaller is confirmed (by enumeration)" in str(recheck(path, **QUIET))
 
 

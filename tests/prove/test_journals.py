@@ -14,27 +14,15 @@ from tests.prove.examples import broken, doubled, last_token
 
 from glyptic import prove
 from glyptic.errors import FileError
+from glyptic.languages import tomita
 from glyptic.numbers import Fixed
-from glyptic.prove import (
-    B,
-    Claim,
-    Proved,
-    Refuted,
-    Unknown,
-    Values,
-    answer,
-    holds,
-    inputs,
-    recogniser,
-    token,
-    tomita,
-    variables,
-)
-from glyptic.prove.enumeration import units as units_module
-from glyptic.prove.enumeration.journal import Journal
-from glyptic.prove.enumeration.units import Job, Unit, pieces, plan, size_of
-from glyptic.prove.reading import sealed
-from glyptic.prove.theorems import recognition
+from glyptic.programs import recogniser
+from glyptic.prove import B, Claim, Proved, Refuted, Unknown, Values, answer, holds, inputs, token, variables
+from glyptic.prove.methods.enumeration import units as units_module
+from glyptic.prove.methods.enumeration.journal import Journal
+from glyptic.prove.methods.enumeration.units import Job, Unit, pieces, plan, size_of
+from glyptic.prove.portable.reading import sealed
+from glyptic.prove.questions import recognition
 
 ROOT = Path(__file__).parents[2]
 QUIET = {"progress": False, "workers": 1}
@@ -119,12 +107,12 @@ def threshold():
 SCRIPT = """
 import sys
 from helpers import threshold
-from glyptic import prove
+from glyptic import languages, programs, prove
 from glyptic.numbers import Fixed
-from glyptic.prove.enumeration import units
+from glyptic.prove.methods.enumeration import units
 
 units.INPUTS_IN_UNIT = units._INPUTS_IN_PIECE = 64
-T = prove.recogniser(prove.tomita(2), Fixed(2), 8)
+T = programs.recogniser(languages.tomita(2), Fixed(2), 8)
 
 def short(text):
     return len(text) < threshold()
@@ -330,8 +318,8 @@ import sys, time
 from pathlib import Path
 from glyptic.numbers import Fixed
 from glyptic.prove import Claim, Values, variables
-from glyptic.prove.enumeration.journal import Journal
-from glyptic.prove.enumeration.units import Job, plan
+from glyptic.prove.methods.enumeration.journal import Journal
+from glyptic.prove.methods.enumeration.units import Job, plan
 
 (x,) = variables("x")
 claim = Claim(Values("x", Fixed(2)), x == x)

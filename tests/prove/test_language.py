@@ -32,7 +32,7 @@ from glyptic.prove import (
     variables,
     where,
 )
-from glyptic.prove import expressions as e
+from glyptic.prove.claims import expressions as e
 
 x, y = variables("x y")
 QUIET = {"progress": False, "workers": 1}

@@ -8,7 +8,7 @@ import pytest
 from tests.prove.examples import doubled, last_token
 from tests.prove.making import Making
 
-from glyptic import prove
+from glyptic import prove, studies
 from glyptic.cli import main
 from glyptic.errors import FormatError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
@@ -40,11 +40,11 @@ from glyptic.prove import (
     token,
     variables,
 )
-from glyptic.prove import expressions as e
-from glyptic.prove.enumeration.settings import setting_of_codes, setting_of_visit, walk_of
-from glyptic.prove.enumeration.trie import whole_visit
-from glyptic.prove.evaluation import value
-from glyptic.prove.portable import claim_from_json, claim_to_json, digest
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.evaluation import value
+from glyptic.prove.elements.batches import setting_of_codes, setting_of_visit, walk_of
+from glyptic.prove.elements.trie import whole_visit
+from glyptic.prove.portable.claims import claim_from_json, claim_to_json, digest
 
 (x,) = variables("x")
 QUIET = {"progress": False, "workers": 1}
@@ -331,7 +331,7 @@ def test_a_sweep_is_one_verdict():
     amplified = Claim(Values("x"), x * B * B == B, requires=x > 0, name="amplify")
 
     def over(claim, formats, **means):
-        return prove.sweep(claim, formats, workers=1, progress=False, backend="sequential", **means)
+        return studies.sweep(claim, formats, workers=1, progress=False, backend="sequential", **means)
 
     proved = over(amplified, "fixed:2..4").verdict
     assert isinstance(proved, Proved)
@@ -355,7 +355,7 @@ def test_a_sweep_is_one_verdict():
 
 def test_a_sweep_over_no_formats_is_refused():
     with pytest.raises(FormatError, match="no formats are given"):
-        prove.sweep(Claim(Values("x"), x == x), [])
+        studies.sweep(Claim(Values("x"), x == x), [])
 
 
 def test_the_command_ends_with_the_one_verdict(capsys):

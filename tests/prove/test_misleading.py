@@ -12,6 +12,7 @@ from glyptic import Fixed
 from glyptic.carve.examples import by_name
 from glyptic.cli import main
 from glyptic.errors import FileError
+from glyptic.languages import regular
 from glyptic.prove import (
     Claim,
     Values,
@@ -21,12 +22,11 @@ from glyptic.prove import (
     check,
     inputs,
     recheck,
-    regular,
     save_certificate,
     token,
     variables,
 )
-from glyptic.prove.theorems import decisiveness
+from glyptic.prove.questions import decisiveness
 
 
 def certified(path: Path, claim: Claim, **means: object) -> Path:

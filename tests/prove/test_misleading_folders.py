@@ -18,13 +18,14 @@ from glyptic import prove
 from glyptic.carve.examples import by_name
 from glyptic.errors import FileError
 from glyptic.exact import Transformer
+from glyptic.languages import regular
 from glyptic.numbers import Fixed
-from glyptic.prove import Claim, Values, accepted, after, answer, block, export, inputs, let, regular, token, variables
-from glyptic.prove.answers import verdict_to_json
-from glyptic.prove.export.folder import programs
-from glyptic.prove.export.standalone import blast, drat
-from glyptic.prove.export.standalone.checker.command import main
-from glyptic.prove.portable import claim_to_json
+from glyptic.prove import Claim, Values, accepted, after, answer, block, export, inputs, let, token, variables
+from glyptic.prove.exporting.folder import programs
+from glyptic.prove.exporting.standalone import blast, drat
+from glyptic.prove.exporting.standalone.checker.command import main
+from glyptic.prove.portable.claims import claim_to_json
+from glyptic.prove.verdicts.answers import verdict_to_json
 
 x, y = variables("x y")
 ODD = by_name("parity:3", Fixed(4))

@@ -30,8 +30,8 @@ from glyptic.prove import (
     variables,
     where,
 )
-from glyptic.prove import expressions as e
-from glyptic.prove.evaluation import constant_in
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.evaluation import constant_in
 
 x, y = variables("x y")
 W1 = "layers.0.feed_forward.w1"

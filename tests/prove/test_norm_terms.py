@@ -8,9 +8,10 @@ import pytest
 from glyptic import prove
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.numbers import Fixed, Float, Format, Ieee, Q
-from glyptic.prove import Claim, Proved, Refuted, smt
-from glyptic.prove.claims import block
-from glyptic.prove.expressions import after, answer, before, defined, logit
+from glyptic.prove import Claim, Proved, Refuted
+from glyptic.prove.claims.claim import block
+from glyptic.prove.claims.expressions import after, answer, before, defined, logit
+from glyptic.prove.methods import smt
 
 SIZES = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=2)
 

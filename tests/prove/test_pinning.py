@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 
 import glyptic
-from glyptic.prove import pinning, tomita
-from glyptic.prove.pinning import pinned
+from glyptic.languages import tomita
+from glyptic.prove.portable import pinning
+from glyptic.prove.portable.pinning import pinned
 
 LIMIT = 3
 SEEN: dict[str, int] = {}
@@ -194,7 +195,7 @@ def threshold():
 JUDGING = """
 import sys
 from helpers import threshold
-from glyptic.prove.pinning import pinned
+from glyptic.prove.portable.pinning import pinned
 
 def long(text):
     return len(text) > threshold()

@@ -13,12 +13,13 @@ from glyptic import prove
 from glyptic.errors import InputError
 from glyptic.exact import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, number, parse_format
-from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, smt, variables
-from glyptic.prove.claims import block, inputs
-from glyptic.prove.expressions import after, answer, before, defined, logit, token
-from glyptic.prove.library.theorem import plain
-from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask
-from glyptic.prove.smt.steps import exp_code
+from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, variables
+from glyptic.prove.claims.claim import block, inputs
+from glyptic.prove.claims.expressions import after, answer, before, defined, logit, token
+from glyptic.prove.methods import smt
+from glyptic.prove.methods.smt.exp_staircase import exp_code
+from glyptic.prove.methods.smt.solvers import SOLVERS, Limits, Reply, ask
+from glyptic.theorems.theorem import plain
 
 x, y, z = variables("x y z")
 
@@ -217,7 +218,7 @@ def test_a_precondition_that_nobody_can_decide_proves_nothing(monkeypatch) -> No
         asked.append(script)
         return ask(solver, script, limits) if len(asked) <= 2 else Reply(solver, "unknown", reason="the time limit")
 
-    monkeypatch.setattr("glyptic.prove.smt.solvers.ask", short_of_time)
+    monkeypatch.setattr("glyptic.prove.methods.smt.solvers.ask", short_of_time)
     verdict = smt.check(claim, Fixed(8))
     assert isinstance(verdict, Unknown)
     assert "no values are known that meet it" in verdict.reason
@@ -272,7 +273,7 @@ def test_limits_reach_every_question(monkeypatch) -> None:
         return ask(solver, script, limits)
 
     for module in ("solvers", "smallest"):
-        monkeypatch.setattr(f"glyptic.prove.smt.{module}.ask", noted)
+        monkeypatch.setattr(f"glyptic.prove.methods.smt.{module}.ask", noted)
     claim = Claim(Values("x y", Fixed(8)), x + (y - x) == y, requires=x > 0)
     assert isinstance(prove.check(claim, method="smt", seconds=7, megabytes=900), Refuted)
     assert len(seen) > 5

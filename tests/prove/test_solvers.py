@@ -5,9 +5,10 @@ import subprocess
 import pytest
 
 from glyptic.numbers import Fixed
-from glyptic.prove import Claim, Proved, Refuted, Values, smt, variables
-from glyptic.prove.smt import bits, solvers
-from glyptic.prove.smt.solvers import SOLVERS, Limits, Reply, ask, ask_each, opinions
+from glyptic.prove import Claim, Proved, Refuted, Values, variables
+from glyptic.prove.methods import smt
+from glyptic.prove.methods.smt import bits, solvers
+from glyptic.prove.methods.smt.solvers import SOLVERS, Limits, Reply, ask, ask_each, opinions
 
 x, y = variables("x y")
 COMBINATIONS = [None, ("bitwuzla",), ("z3",), ("cvc5",), ("z3", "cvc5"), SOLVERS]

@@ -24,26 +24,24 @@ from glyptic.prove import (
     answer,
     before,
     block,
-    bounds,
     check,
     defined,
     exists,
     exp,
     inputs,
-    smt,
-    symbolic,
     variables,
 )
-from glyptic.prove.library.catalogue import THEOREMS
-from glyptic.prove.library.proving import FIXED, Job, prove, theorem
-from glyptic.prove.library.theorem import plain
-from glyptic.prove.smt import attention_terms, bits
-from glyptic.prove.smt.agreement import disagreement
-from glyptic.prove.smt.bits import Bits
-from glyptic.prove.smt.circuits_fixed import FixedCircuits
-from glyptic.prove.smt.questions import pose
-from glyptic.prove.smt.steps import Staircase, exp_code, exp_staircase
-from glyptic.prove.smt.terms import Number
+from glyptic.prove.methods import bounds, smt, symbolic
+from glyptic.prove.methods.smt import attention_terms, bits
+from glyptic.prove.methods.smt.agreement import disagreement
+from glyptic.prove.methods.smt.bits import Bits
+from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
+from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
+from glyptic.prove.methods.smt.questions import pose
+from glyptic.prove.methods.smt.terms import Number
+from glyptic.theorems.catalogue import THEOREMS
+from glyptic.theorems.proving import FIXED, Job, prove, theorem
+from glyptic.theorems.theorem import plain
 
 (x,) = variables("x")
 ENCLOSED = ["fixed:10", "ieee:5,9", "fp16", "q:6,10"]  # formats in which exp has no table
@@ -132,7 +130,7 @@ def test_both_sides_of_every_case_are_among_the_points() -> None:
     question = pose(claim, format)
     assert disagreement(claim, question) is None
     boundary = question.conditions[0]
-    from glyptic.prove.smt.agreement import _Trial
+    from glyptic.prove.methods.smt.agreement import _Trial
 
     points = _Trial(claim, question, format).points()
     met = bits.compute([boundary], {"v0": points[0]})[0]

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from glyptic.prove import Proved
-from glyptic.prove.claims import Claim
-from glyptic.prove.library.breaking import mutants
-from glyptic.prove.library.proving import Job, prove, read_scope, theorem
-from glyptic.prove.smt import bits
-from glyptic.prove.smt.agreement import points
-from glyptic.prove.smt.bits import Bits, constant, variable
-from glyptic.prove.smt.lemmas import Lemmas, _Proofs
-from glyptic.prove.smt.questions import Question, pose
-from glyptic.prove.smt.solvers import Limits, Reply, ask
-from glyptic.prove.smt.sweeping import Sweep
+from glyptic.prove.claims.claim import Claim
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.agreement import points
+from glyptic.prove.methods.smt.bits import Bits, constant, variable
+from glyptic.prove.methods.smt.lemmas import Lemmas, _Proofs
+from glyptic.prove.methods.smt.questions import Question, pose
+from glyptic.prove.methods.smt.solvers import Limits, Reply, ask
+from glyptic.prove.methods.smt.sweeping import Sweep
+from glyptic.theorems.mutation import mutants
+from glyptic.theorems.proving import Job, prove, read_scope, theorem
 
 LIMITS = Limits(20.0, 2048)
 
@@ -174,7 +174,7 @@ def test_a_case_of_which_nothing_is_given_is_tried_at_points_too():
 
 def test_a_check_by_lemmas_keeps_to_its_limit(monkeypatch):
     """What was tried for minutes under a limit of a tenth of a second."""
-    monkeypatch.setattr("glyptic.prove.smt.lemmas._DIRECT", 1e-3)
+    monkeypatch.setattr("glyptic.prove.methods.smt.lemmas._DIRECT", 1e-3)
     claim = theorem("linear.in_place").claim(*read_scope("fp16"))
     start = time.thread_time()
     question = pose(claim, claim.subject.format, "plain")

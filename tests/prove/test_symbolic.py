@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from glyptic import prove
+from glyptic import languages, prove
 from glyptic.carve.examples import by_name
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Q
-from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, symbolic
-from glyptic.prove.claims import exists, inputs
-from glyptic.prove.expressions import (
+from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous
+from glyptic.prove.claims.claim import exists, inputs
+from glyptic.prove.claims.expressions import (
     Attention,
     Defined,
     accepted,
@@ -24,8 +24,9 @@ from glyptic.prove.expressions import (
     token,
     where,
 )
-from glyptic.prove.symbolic.diagrams import Diagrams
-from glyptic.prove.theorems import decisiveness, equivalence, recognition
+from glyptic.prove.methods import symbolic
+from glyptic.prove.methods.symbolic.diagrams import Diagrams
+from glyptic.prove.questions import decisiveness, equivalence, recognition
 
 DECIDERS = [
     "contains:101,7",
@@ -61,7 +62,7 @@ def test_every_built_in_decider_as_by_enumeration(name) -> None:
     agree(Claim(some, logit(T.answers[0]) <= logit(T.answers[-1]) + 1))
     agree(exists(some, answer() == T.answers[0], requires=token(-1) == T.vocabulary[-1]))
     if T.vocabulary == ("0", "1"):
-        agree(recognition(T, prove.tomita(4), 6, yes=T.answers[-1], no=T.answers[0]))
+        agree(recognition(T, languages.tomita(4), 6, yes=T.answers[-1], no=T.answers[0]))
 
 
 OPTIONS = [
@@ -114,12 +115,12 @@ def test_two_transformers_and_vacuous_claims() -> None:
 def test_a_million_million_million_inputs() -> None:
     """All inputs up to 64 tokens, 2^65 of them, against the automaton; one wrong answer among them is found."""
     T = by_name("parity:64", Fixed(7))
-    odd = prove.regular("0*1(0*10*1)*0*")
+    odd = languages.regular("0*1(0*10*1)*0*")
     verdict = prove.language(T, odd)  # nobody enumerates these
     assert isinstance(verdict, Proved)
     assert (verdict.method, verdict.inputs) == ("symbolic", None)
     assert "all 36,893,488,147,419,103,230 inputs" in verdict.over
-    never = prove.regular("0*1(0*10*1)*0*").complement()
+    never = languages.regular("0*1(0*10*1)*0*").complement()
     refuted = prove.language(T, never)
     assert refuted.failures == 2**65 - 2
     assert refuted.counterexample.input == ("0",)
@@ -149,13 +150,14 @@ def test_diagrams_that_grow_too_large_are_left_for_enumeration(monkeypatch) -> N
     assert verdict.reason == "the limit of 200 nodes of decision diagrams"
     assert symbolic.check(claim, seconds=0).reason == "the limit of 0 s of processor time"
     monkeypatch.setattr("glyptic.prove.checking.ENUMERATED", 10)
-    monkeypatch.setattr("glyptic.prove.symbolic.deciding.check.__wrapped__.__kwdefaults__", {"seconds": None, "nodes": 200})
+    few = {"seconds": None, "nodes": 200}
+    monkeypatch.setattr("glyptic.prove.methods.symbolic.deciding.check.__wrapped__.__kwdefaults__", few)
     assert prove.check(claim, workers=1, progress=False).method == "enumeration"
 
 
 def test_a_fault_in_the_arithmetic_is_seen_before_anything_is_proved(monkeypatch) -> None:
     claim = decisiveness(by_name("parity:8", Fixed(4)))
-    monkeypatch.setattr("glyptic.prove.symbolic.inputs.Runs.failed", lambda self, length: length > 4)
+    monkeypatch.setattr("glyptic.prove.methods.symbolic.inputs.Runs.failed", lambda self, length: length > 4)
     verdict = symbolic.check(Claim(claim.subject, answer() == "UNDEFINED", requires=token(0) != token(0)))
     assert isinstance(verdict, Vacuous)
     verdict = symbolic.check(Claim(inputs(by_name("parity:8", Fixed(4)), max_length=8, min_length=5), ~defined()))

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.exact.forward import State, forward, prepare
 from glyptic.numbers import Fixed, Float, Format, Ieee, Q, Reference, parse_format
-from glyptic.prove.smt import bits
-from glyptic.prove.smt.attention_terms import Terms
-from glyptic.prove.smt.circuits_fixed import FixedCircuits
-from glyptic.prove.smt.circuits_float import FloatCircuits
-from glyptic.prove.smt.knowing import Number
-from glyptic.prove.smt.plain_terms import PlainTerms
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.attention_terms import Terms
+from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
+from glyptic.prove.methods.smt.circuits_float import FloatCircuits
+from glyptic.prove.methods.smt.known_facts import Number
+from glyptic.prove.methods.smt.plain_terms import PlainTerms
 
 SMALL = [
     Fixed(1),

@@ -13,8 +13,8 @@ from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.numbers import Fixed, Float, encode
 from glyptic.prove import Claim, Proved, Refuted, Vacuous, Values, root, variables
-from glyptic.prove.claims import block, inputs
-from glyptic.prove.expressions import after, answer, at, before, defined, logit
+from glyptic.prove.claims.claim import block, inputs
+from glyptic.prove.claims.expressions import after, answer, at, before, defined, logit
 
 (x,) = variables("x")
 QUIET = {"progress": False, "workers": 1}

@@ -20,7 +20,7 @@ What has no counterpart on the other side is refused by name, never replaced by 
 
 From exact to nn and back, with the options of the first (`to_exact` cannot see `products`, `attention`, `answer` and `ties`
 in a decoder), the logits are the same, code for code, and the weights too where no head had to be padded.
-`tests/test_bridge_at_random.py` tries both ways on random models of every kind that is admitted.
+`tests/bridge/test_bridge_at_random.py` tries both ways on random models of every kind that is admitted.
 """
 
 from glyptic.bridge.to_exact import to_exact

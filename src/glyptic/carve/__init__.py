@@ -8,29 +8,38 @@
     lookup        fetch from the position that a code names        deciding      from logits to a decision
     normalize     0–1, ∞, ±∞                                       closure       ~a, a & b, a | b, a ^ b, majority, …
     beside        several transformers side by side in one         compose       b after a; b on a's chain of thought
-    loop          a block several times                            notes         the notes' constructions, as printed
-    examples      built-in deciders
+    loop          a block several times
 """
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-from glyptic.carve.coordinates import append, free, permute, rename, widen
-from glyptic.carve.facts import FactError
+if TYPE_CHECKING:
+    from glyptic.carve import add as add
+    from glyptic.carve import amplify as amplify
+    from glyptic.carve import beside as beside
+    from glyptic.carve import building as building
+    from glyptic.carve import closure as closure
+    from glyptic.carve import compose as compose
+    from glyptic.carve import coordinates as coordinates
+    from glyptic.carve import deciding as deciding
+    from glyptic.carve import examples as examples
+    from glyptic.carve import facts as facts
+    from glyptic.carve import flags as flags
+    from glyptic.carve import frames as frames
+    from glyptic.carve import gates as gates
+    from glyptic.carve import ignore as ignore
+    from glyptic.carve import linear as linear
+    from glyptic.carve import lookup as lookup
+    from glyptic.carve import loop as loop
+    from glyptic.carve import normalize as normalize
+    from glyptic.carve import zero as zero
+    from glyptic.carve.coordinates import append as append
+    from glyptic.carve.coordinates import free as free
+    from glyptic.carve.coordinates import permute as permute
+    from glyptic.carve.coordinates import rename as rename
+    from glyptic.carve.coordinates import widen as widen
+    from glyptic.carve.facts import FactError as FactError
+else:
+    from glyptic.lazy import lazily
 
-_MODULES = (
-    "add", "amplify", "beside", "building", "closure", "compose", "coordinates", "deciding", "examples",
-    "facts", "flags", "frames", "gates", "ignore", "linear", "lookup", "loop", "normalize", "notes", "zero",
-)
-
-__all__ = ["FactError", "append", "free", "permute", "rename", "widen", *_MODULES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"glyptic.carve.{name}")
-    raise AttributeError(f"module 'glyptic.carve' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    __getattr__, __dir__, __all__ = lazily(__name__)

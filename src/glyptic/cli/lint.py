@@ -41,7 +41,7 @@ class Lint:
 
     def main(self) -> int:
         from glyptic.cli.models import open_model
-        from glyptic.prove.linting import lint
+        from glyptic.lint import lint
 
         report = lint(open_model(self.model, self.format), self.runs, ignore=self.ignore, progress=True)
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2) if self.json else report)

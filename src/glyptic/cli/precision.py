@@ -59,8 +59,8 @@ class Precision:
 
     def main(self) -> None:
         from glyptic.cli.prove import parse_steps
-        from glyptic.prove import least_precision
-        from glyptic.prove.figures import check_place
+        from glyptic.studies import least_precision
+        from glyptic.studies.pictures import check_place
 
         refuse_idle_workers(self)
         if self.figure is not None:
@@ -78,8 +78,8 @@ class Precision:
             print(f"figure: {self.figure}")
 
     def _construction(self) -> tuple[Callable[[Any, int], Any], Any]:
-        from glyptic.prove import regular, tomita
-        from glyptic.prove.recognisers import recogniser
+        from glyptic.languages import regular, tomita
+        from glyptic.programs.automata import recogniser
 
         named = tomita(self.tomita) if self.tomita is not None else None
         if self.language is not None:

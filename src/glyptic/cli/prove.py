@@ -115,8 +115,8 @@ class Prove:
         return self._check() if self.formats is None else self._sweep(self.formats)
 
     def _library(self) -> int:
-        from glyptic.prove.grids import format_grid
-        from glyptic.prove.library.proving import SCOPES, main_table, read_scope, theorem
+        from glyptic.studies.grids import format_grid
+        from glyptic.theorems.proving import SCOPES, main_table, read_scope, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats is not None else SCOPES
         for scope in scopes:
@@ -128,7 +128,7 @@ class Prove:
 
     def _check_export(self) -> None:
         """What --export does not go with, and a folder that is there already, before anything is run."""
-        from glyptic.prove.export.folder import check_target
+        from glyptic.prove.exporting.folder import check_target
 
         if self.library and (self.theorem is None or self.formats is None):
             raise InputError("--export is for one theorem: name it, as in --library --theorem zero.at --formats fixed:3.")
@@ -149,8 +149,8 @@ class Prove:
 
     def _theorem(self, name: str, scopes: Sequence[str]) -> int:
         """One theorem in one format, decided and exported."""
-        from glyptic.prove import smt
-        from glyptic.prove.library.proving import read_scope, theorem
+        from glyptic.prove.methods import smt
+        from glyptic.theorems.proving import read_scope, theorem
 
         if len(scopes) != 1:
             raise InputError(f"--export is for one format; --formats names {len(scopes)}.")
@@ -164,8 +164,8 @@ class Prove:
     def _recheck(self) -> int:
         from glyptic.cli.models import open_model
         from glyptic.prove import recheck
-        from glyptic.prove.certificates import load_certificate
-        from glyptic.prove.words import printable
+        from glyptic.prove.certificates.saving import load_certificate
+        from glyptic.prove.portable.words import printable
 
         assert self.recheck is not None
         words = [word for word in (self.model, self.other) if word]
@@ -192,7 +192,7 @@ class Prove:
 
     def _check(self) -> int:
         from glyptic.prove import check
-        from glyptic.prove.certificates import check_place, save_certificate
+        from glyptic.prove.certificates.saving import check_place, save_certificate
 
         claim = self._claim(self.format)
         if self.certificate is not None:
@@ -209,8 +209,8 @@ class Prove:
         return 0 if verdict else 1
 
     def _sweep(self, formats: str) -> int:
-        from glyptic.prove.figures import check_place
-        from glyptic.prove.sweeps import sweep
+        from glyptic.studies.pictures import check_place
+        from glyptic.studies.sweeps import sweep
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
@@ -230,7 +230,7 @@ class Prove:
     def _try_question(self, formats: str) -> None:
         """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
         from glyptic.carve import FactError
-        from glyptic.prove.grids import format_grid
+        from glyptic.studies.grids import format_grid
 
         try:
             self._claim(str(format_grid(formats)[0]))
@@ -259,7 +259,7 @@ class Prove:
 
     def _claim(self, format: str | None) -> Claim:
         from glyptic.cli.models import open_model
-        from glyptic.prove import theorems
+        from glyptic.prove import questions as theorems
 
         self._asked()
         model = open_model(self.model, format)
@@ -274,7 +274,7 @@ class Prove:
         return theorems.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
 
     def _automaton(self, model: Transformer) -> Any:
-        from glyptic.prove import regular, tomita
+        from glyptic.languages import regular, tomita
 
         return tomita(self.tomita) if self.tomita is not None else regular(str(self.language), model.vocabulary)
 

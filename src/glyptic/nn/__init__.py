@@ -14,22 +14,22 @@ stored.py       tensors in files, believed only when checked     memory.py      
 processor.py    before torch's first product                     shapes.py       axes and kinds of tensors that enter
 """
 
-import glyptic.nn.processor  # noqa: F401
+import glyptic.nn.speed.processor  # noqa: F401
 
 # isort: split
-from glyptic.nn.attention import attention
-from glyptic.nn.beam import Hypothesis, beam_search
-from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
-from glyptic.nn.checkpoints import load, read_config, save
+from glyptic.nn.checkpoints.folders import load, read_config, save
 from glyptic.nn.config import ModelConfig, RotaryScaling
 from glyptic.nn.cost import Cost, cost
-from glyptic.nn.generate import generate, pad_left, stream
+from glyptic.nn.generation.beam import Hypothesis, beam_search
+from glyptic.nn.generation.generate import generate, pad_left, stream
+from glyptic.nn.generation.sampling import Sampling
+from glyptic.nn.generation.session import CompiledSession, Session
 from glyptic.nn.hooks import Record, ablate, edited, hook_names, patch, record
 from glyptic.nn.models import Decoder, Encoder, EncoderDecoder, Model, ViT, build, with_backend
-from glyptic.nn.multi_head import Memory
+from glyptic.nn.parts.attention import attention
+from glyptic.nn.parts.cache import Cache, FixedCache, RingCache, StaticCache
+from glyptic.nn.parts.multi_head import Memory
 from glyptic.nn.presets import preset
-from glyptic.nn.sampling import Sampling
-from glyptic.nn.session import CompiledSession, Session
 
 __all__ = [
     "Cache",

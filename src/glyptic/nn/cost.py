@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glyptic.arguments import Count, checked
-from glyptic.nn.blocked import blocks
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.feed_forward import GATED
 from glyptic.nn.models import Model
+from glyptic.nn.parts.feed_forward import GATED
+from glyptic.nn.speed.blocked import blocks
 from glyptic.text import table
 
 Amount = Annotated[int, Count(1, 2**24)]  # of sequences, or of tokens

@@ -36,8 +36,8 @@ from torch import Tensor
 
 from glyptic.arguments import checked, refused, shown
 from glyptic.errors import InputError, ModelError
-from glyptic.nn.hook_point import HookPoint
 from glyptic.nn.models import Model
+from glyptic.nn.parts.hook_point import HookPoint
 
 NORMS = {"embedding.norm": "embed.ln", "output.norm": "mlm_head.ln"}  # BERT's two outside its layers
 BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_z", "hook_rot_q", "hook_rot_k")  # [B, T, H, K]

@@ -18,13 +18,13 @@ from torch import Tensor, nn
 
 from glyptic.arguments import SEED, refused, shown
 from glyptic.errors import InputError, ModelError
-from glyptic.nn.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.config import ModelConfig
-from glyptic.nn.embeddings import InputEmbedding, Output, PatchEmbedding
-from glyptic.nn.initialize import initialize
-from glyptic.nn.memory import check_memory
-from glyptic.nn.multi_head import Memory
-from glyptic.nn.stack import Stack
+from glyptic.nn.parts.cache import Cache, FixedCache, RingCache, StaticCache
+from glyptic.nn.parts.embeddings import InputEmbedding, Output, PatchEmbedding
+from glyptic.nn.parts.initialize import initialize
+from glyptic.nn.parts.multi_head import Memory
+from glyptic.nn.parts.stack import Stack
+from glyptic.nn.speed.memory import check_memory
 
 
 class Model(nn.Module):

@@ -1,120 +1,66 @@
-"""Claims and what decides them: enumeration, solvers, the smallest counterexample, certificates, least precision.
+"""Claims and what decides them: enumeration, diagrams, bounds, solvers; the smallest counterexample; certificates.
 
-expressions           what is claimed, written in Python (with `conditions`); `evaluation` gives it a value in any arithmetic
-subjects, claims      what a claim ranges over, and the claim; `naming` refuses names that do not exist, `scopes` what is ill made
-answers               Proved, Refuted, Vacuous, Unknown
-checking, theorems    deciding a claim; the common ones by name; `existence` makes witnesses of what a method finds
-enumeration/          all inputs or values, each prefix computed once; in units, on all cores or a cluster, with a journal
-smt/                  claims on free values put to solvers, over bit-vectors that compute what the engines compute
-symbolic/             claims on inputs by decision diagrams over the tokens, where there are too many to run
-bounds/               claims on values and dense layers by intervals, box by box
-lemmas, library/      the lemma base decided for a format (`facts`); the theorems of all constructions
-languages             automata, regular expressions, Tomita's languages; `recognisers` builds transformers for them
-minimise              counterexamples made small, run in exact fractions
-certificates          a verdict with its whole claim, as JSON (`portable`); `rechecking` checks it again, `reading` trusts no file
-pinning, words        what a predicate is, with all that it calls; words of others as they may be printed
-export/               a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and what checks them
-precision, sweeps     the least precision of a construction; a claim over many formats; `figures` draws them
-linting               what goes wrong in hand-made transformers, looked for in one, by severity
+claims/         what is claimed, written in Python: expressions, what they range over, what gives them a value
+elements/       what a claim ranges over, made concrete: the tree of inputs, values put into a block
+verdicts/       Proved, Refuted, Vacuous, Unknown; what they rest on; witnesses; counterexamples made small
+portable/       claims and transformers as JSON; what a predicate is; files that nobody vouches for
+methods/        what decides a claim: `enumeration` runs all, `symbolic` makes diagrams, `bounds` cuts boxes, `smt` asks solvers
+checking        a claim goes to the method that can decide it; `questions` are the common claims by name
+certificates/   a verdict with its whole claim as one file, and the same checked again
+exporting/      a folder that a stranger can check without Glyptic: SMT-LIB, clauses, a proof, and what checks them
 """
 
-from glyptic.prove.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict
-from glyptic.prove.certificates import load_certificate, save_certificate
-from glyptic.prove.checking import check
-from glyptic.prove.claims import Block, Claim, Inputs, Values, block, exists, inputs
-from glyptic.prove.export import export
-from glyptic.prove.expressions import (
-    LEAST,
-    TRUE,
-    B,
-    ClaimError,
-    accepted,
-    after,
-    answer,
-    at,
-    attention_weight,
-    before,
-    defined,
-    exp,
-    holds,
-    let,
-    logit,
-    maximum,
-    minimum,
-    parameter,
-    relu,
-    root,
-    score,
-    softmax,
-    token,
-    variables,
-    where,
-)
-from glyptic.prove.languages import Automaton, regular, tomita
-from glyptic.prove.lemmas import facts
-from glyptic.prove.linting import lint
-from glyptic.prove.precision import LeastPrecision, least_precision
-from glyptic.prove.rechecking import recheck
-from glyptic.prove.recognisers import recogniser
-from glyptic.prove.sweeps import Sweep, sweep
-from glyptic.prove.theorems import decisive, equivalent, language, never_zero_attention
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LEAST",
-    "TRUE",
-    "Automaton",
-    "B",
-    "Block",
-    "Claim",
-    "ClaimError",
-    "Counterexample",
-    "Inputs",
-    "LeastPrecision",
-    "Proved",
-    "Refuted",
-    "Sweep",
-    "Unknown",
-    "Vacuous",
-    "Values",
-    "Verdict",
-    "accepted",
-    "after",
-    "answer",
-    "at",
-    "attention_weight",
-    "before",
-    "block",
-    "check",
-    "decisive",
-    "defined",
-    "equivalent",
-    "exists",
-    "exp",
-    "export",
-    "facts",
-    "holds",
-    "inputs",
-    "language",
-    "least_precision",
-    "let",
-    "lint",
-    "load_certificate",
-    "logit",
-    "maximum",
-    "minimum",
-    "never_zero_attention",
-    "parameter",
-    "recheck",
-    "recogniser",
-    "regular",
-    "relu",
-    "root",
-    "save_certificate",
-    "score",
-    "softmax",
-    "sweep",
-    "token",
-    "tomita",
-    "variables",
-    "where",
-]
+if TYPE_CHECKING:
+    from glyptic.prove.certificates.rechecking import recheck as recheck
+    from glyptic.prove.certificates.saving import load_certificate as load_certificate
+    from glyptic.prove.certificates.saving import save_certificate as save_certificate
+    from glyptic.prove.checking import check as check
+    from glyptic.prove.claims.claim import Claim as Claim
+    from glyptic.prove.claims.claim import exists as exists
+    from glyptic.prove.claims.expressions import LEAST as LEAST
+    from glyptic.prove.claims.expressions import TRUE as TRUE
+    from glyptic.prove.claims.expressions import B as B
+    from glyptic.prove.claims.expressions import ClaimError as ClaimError
+    from glyptic.prove.claims.expressions import accepted as accepted
+    from glyptic.prove.claims.expressions import after as after
+    from glyptic.prove.claims.expressions import answer as answer
+    from glyptic.prove.claims.expressions import at as at
+    from glyptic.prove.claims.expressions import attention_weight as attention_weight
+    from glyptic.prove.claims.expressions import before as before
+    from glyptic.prove.claims.expressions import defined as defined
+    from glyptic.prove.claims.expressions import exp as exp
+    from glyptic.prove.claims.expressions import holds as holds
+    from glyptic.prove.claims.expressions import let as let
+    from glyptic.prove.claims.expressions import logit as logit
+    from glyptic.prove.claims.expressions import maximum as maximum
+    from glyptic.prove.claims.expressions import minimum as minimum
+    from glyptic.prove.claims.expressions import parameter as parameter
+    from glyptic.prove.claims.expressions import relu as relu
+    from glyptic.prove.claims.expressions import root as root
+    from glyptic.prove.claims.expressions import score as score
+    from glyptic.prove.claims.expressions import softmax as softmax
+    from glyptic.prove.claims.expressions import token as token
+    from glyptic.prove.claims.expressions import variables as variables
+    from glyptic.prove.claims.expressions import where as where
+    from glyptic.prove.claims.subjects import Block as Block
+    from glyptic.prove.claims.subjects import Inputs as Inputs
+    from glyptic.prove.claims.subjects import Values as Values
+    from glyptic.prove.claims.subjects import block as block
+    from glyptic.prove.claims.subjects import inputs as inputs
+    from glyptic.prove.exporting import export as export
+    from glyptic.prove.questions import decisive as decisive
+    from glyptic.prove.questions import equivalent as equivalent
+    from glyptic.prove.questions import language as language
+    from glyptic.prove.questions import never_zero_attention as never_zero_attention
+    from glyptic.prove.verdicts.answers import Counterexample as Counterexample
+    from glyptic.prove.verdicts.answers import Proved as Proved
+    from glyptic.prove.verdicts.answers import Refuted as Refuted
+    from glyptic.prove.verdicts.answers import Unknown as Unknown
+    from glyptic.prove.verdicts.answers import Vacuous as Vacuous
+    from glyptic.prove.verdicts.answers import Verdict as Verdict
+else:
+    from glyptic.lazy import lazily
+
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -11,11 +11,11 @@ from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
-from glyptic.prove.answers import Unknown, Verdict
-from glyptic.prove.claims import Block, Claim, Inputs, Values
-from glyptic.prove.enumeration.deciding import Means, enumerate_claim
-from glyptic.prove.enumeration.units import count_values
-from glyptic.prove.expressions import ClaimError
+from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.expressions import ClaimError
+from glyptic.prove.elements.counting import count_values
+from glyptic.prove.methods.enumeration.deciding import Means, enumerate_claim
+from glyptic.prove.verdicts.answers import Unknown, Verdict
 
 Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
@@ -76,7 +76,7 @@ def check(
     if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
         return first
     if method == "smt" or (method == "auto" and _too_many(claim)):
-        from glyptic.prove import smt
+        from glyptic.prove.methods import smt
 
         assert claim.subject.format is not None
         limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
@@ -103,11 +103,11 @@ def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool)
     if method == "symbolic" or (
         method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal
     ):
-        from glyptic.prove import symbolic
+        from glyptic.prove.methods import symbolic
 
         return symbolic.check(claim, seconds=seconds)
     if method == "bounds" or (method == "auto" and isinstance(subject, Block) and _too_many(claim)):
-        from glyptic.prove import bounds
+        from glyptic.prove.methods import bounds
 
         if method == "bounds":
             return bounds.check(claim) if seconds is None else bounds.check(claim, seconds=seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.prove.fuzz import claims, splits
 from tests.prove.fuzz.deciders import SECONDS, WAYS, Findings, compare
 
-from glyptic.prove.claims import Claim
+from glyptic.prove.claims.claim import Claim
 
 KINDS = ("values", "block", "inputs", "splits")
 

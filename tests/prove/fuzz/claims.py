@@ -14,10 +14,10 @@ import numpy as np
 
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.exact.transformer import parts
+from glyptic.languages.automata import regular, tomita
 from glyptic.numbers import encode, parse_format
-from glyptic.prove import expressions as e
-from glyptic.prove.claims import Block, Claim, Inputs, Values
-from glyptic.prove.languages import regular, tomita
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
 
 # Small formats, where exp is a table and all elements are walked through: each family, both rules, with and without subnormals.
 TABLED = [

@@ -15,20 +15,20 @@ import numpy as np
 from tests.prove.fuzz.claims import MOST_ELEMENTS
 
 from glyptic.numbers.hosts import refusal
-from glyptic.prove import smt
-from glyptic.prove.answers import Refuted, Unknown, Verdict
 from glyptic.prove.checking import check as decide
-from glyptic.prove.claims import Claim, Inputs, Values
-from glyptic.prove.enumeration.settings import judge, setting_of_codes
-from glyptic.prove.export.standalone.checker import elements as walking
-from glyptic.prove.export.standalone.checker.claims import Claim as OurClaim
-from glyptic.prove.export.standalone.checker.claims import nodes, read_claim
-from glyptic.prove.export.standalone.checker.examples import check_example, shown
-from glyptic.prove.export.standalone.checker.numbers import Format, constant
-from glyptic.prove.export.standalone.checker.report import Report
-from glyptic.prove.export.standalone.checker.verdict import check_against_walk
-from glyptic.prove.export.standalone.checker.words import said as in_words
-from glyptic.prove.portable import claim_to_json
+from glyptic.prove.claims.claim import Claim, Inputs, Values
+from glyptic.prove.elements.batches import judge, setting_of_codes
+from glyptic.prove.exporting.standalone.checker import elements as walking
+from glyptic.prove.exporting.standalone.checker.claims import Claim as OurClaim
+from glyptic.prove.exporting.standalone.checker.claims import nodes, read_claim
+from glyptic.prove.exporting.standalone.checker.examples import check_example, shown
+from glyptic.prove.exporting.standalone.checker.numbers import Format, constant
+from glyptic.prove.exporting.standalone.checker.report import Report
+from glyptic.prove.exporting.standalone.checker.verdict import check_against_walk
+from glyptic.prove.exporting.standalone.checker.words import said as in_words
+from glyptic.prove.methods import smt
+from glyptic.prove.portable.claims import claim_to_json
+from glyptic.prove.verdicts.answers import Refuted, Unknown, Verdict
 
 SECONDS = 2.0  # for each question to a solver
 POINTS = 60  # tried of a claim that is too large to be walked through

@@ -14,8 +14,8 @@ import numpy as np
 
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
 from glyptic.numbers import encode, parse_format
-from glyptic.prove import expressions as e
-from glyptic.prove.claims import Block, Claim
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Block, Claim
 
 FORMATS = ["fixed:10", "fp16", "ieee:5,9", "q:6,10", "fixed:10/even", "fp16/zero", "fixed:2", "fixed:3", "float:3,2", "q:2,3"]
 COORDINATES = ("x", "y", "p", "q", "o", "one", "flag")

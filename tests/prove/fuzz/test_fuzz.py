@@ -15,11 +15,11 @@ from tests.prove.fuzz.deciders import compare
 from glyptic.exact import Head, Layer, Options, Transformer
 from glyptic.numbers import Fixed, Q
 from glyptic.prove import Refuted, check
-from glyptic.prove import expressions as e
-from glyptic.prove.claims import Claim, Values, inputs
-from glyptic.prove.smt import bits, deciding
-from glyptic.prove.smt.attention_terms import Terms, _climb
-from glyptic.prove.smt.terms import Number
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Claim, Values, inputs
+from glyptic.prove.methods.smt import bits, deciding
+from glyptic.prove.methods.smt.attention_terms import Terms, _climb
+from glyptic.prove.methods.smt.terms import Number
 
 SHARD = 20  # cases a test
 

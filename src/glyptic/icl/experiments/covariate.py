@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.prompt_shifts import scaled_inputs
 from glyptic.icl.experiments.prompts import ORDINARY, PromptShift, gaussian_inputs, sample

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.prompts import Array, Prompts
 from glyptic.icl.theory.problem import ProblemError

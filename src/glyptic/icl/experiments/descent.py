@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.baselines import one_example_too_few
 from glyptic.icl.experiments.learners import DeepLinearAttention

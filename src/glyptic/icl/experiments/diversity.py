@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.bayes import discrete_answers, ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, decoder_plan

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from glyptic import figures
 from glyptic.arguments import Count, Number, Seed, check_fields, shown
-from glyptic.icl import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.bayes import ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, DecoderSize, decoder_plan

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
+from glyptic import figures
 from glyptic.icl.experiments import covariate, curves, descent, diversity
 from glyptic.icl.experiments.cells import Cell, Row, run
 from glyptic.icl.experiments.decoder import DecoderSize

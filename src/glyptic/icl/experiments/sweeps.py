@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from glyptic import figures
 from glyptic.arguments import Seed, check_fields
 from glyptic.errors import FileError, MissingExtra
 from glyptic.files import write_whole
-from glyptic.icl import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.cells import Cell, Row
 from glyptic.icl.names import Dimension, Length, PromptCount, Variance

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.icl import figures
-from glyptic.icl.figures import COLOURS, SERIES
+from glyptic import figures
+from glyptic.figures import COLOURS, SERIES
 from glyptic.icl.theory.landscape import GLOBAL, SADDLE, SPURIOUS, Basins, CriticalPoint, rank_one_point
 from glyptic.icl.theory.problem import Array, Problem
 from glyptic.icl.theory.profile import Profile

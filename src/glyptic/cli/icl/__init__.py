@@ -1,0 +1,1 @@
+"""The commands of in-context learning, one file each."""

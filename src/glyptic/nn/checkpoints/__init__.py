@@ -1,0 +1,1 @@
+"""Models in folders of config.json and safetensors: ours, and the public families."""

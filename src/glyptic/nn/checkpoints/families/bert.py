@@ -1,0 +1,100 @@
+"""BERT: post-norm encoder, learned positions, token types, a masked-language-model head or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glyptic.errors import FileError
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, PUBLIC_ACTIVATIONS, Entry, Family, fused, linear, same
+from glyptic.nn.config import ModelConfig
+
+POOLER = Idle("the pooler, which we do not have")
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+    "hidden_act": read("feed_forward", ACTIVATION, "gelu"),  # of the head too
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
+    "type_vocab_size": read("token_types", SIZE, 2),
+    "tie_word_embeddings": read("tied", flag, True),
+    "position_embedding_type": Only("absolute"),
+    **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
+    **each("pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head", POOLER),
+    **each("pooler_type directionality", POOLER),
+}
+
+
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    predicts = any(name.startswith("cls.predictions") for name in names)
+    if not predicts and any(name.startswith("cls.") for name in names):
+        raise FileError("architectures: the head is for next sentences alone (cls.seq_relationship), and we have no such head.")
+    return {
+        "kind": "encoder",
+        "norm_place": "post",
+        "positions": "learned",
+        "embedding_norm": True,
+        "head": "mlm" if predicts else "none",
+    }
+
+
+def write_config(config: ModelConfig) -> dict[str, Any]:
+    return {
+        "architectures": ["BertForMaskedLM" if config.head == "mlm" else "BertModel"],
+        "num_hidden_layers": config.layers,
+        "hidden_size": config.width,
+        "num_attention_heads": config.heads,
+        "vocab_size": config.vocabulary,
+        "max_position_embeddings": config.context,
+        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
+        "intermediate_size": config.hidden_size,
+        "layer_norm_eps": config.norm_eps,
+        "type_vocab_size": config.token_types,
+        "tie_word_embeddings": config.tied,
+    }
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    found = [
+        same("embedding.token.weight", "bert.embeddings.word_embeddings.weight"),
+        same("embedding.position.weight", "bert.embeddings.position_embeddings.weight"),
+        same("embedding.token_type.weight", "bert.embeddings.token_type_embeddings.weight"),
+        *linear("embedding.norm", "bert.embeddings.LayerNorm"),
+    ]
+    for layer in range(config.layers):
+        ours, theirs = f"stack.blocks.{layer}", f"bert.encoder.layer.{layer}"
+        qkv = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]
+        found += fused(f"{ours}.attn.qkv", qkv, [config.width] * 3)
+        found += linear(f"{ours}.attn.out", f"{theirs}.attention.output.dense")
+        found += linear(f"{ours}.ln1", f"{theirs}.attention.output.LayerNorm")
+        found += linear(f"{ours}.mlp.into", f"{theirs}.intermediate.dense")
+        found += linear(f"{ours}.mlp.out", f"{theirs}.output.dense")
+        found += linear(f"{ours}.ln2", f"{theirs}.output.LayerNorm")
+    if config.head == "mlm":
+        found += linear("output.dense", "cls.predictions.transform.dense")
+        found += linear("output.norm", "cls.predictions.transform.LayerNorm")
+        if config.tied:
+            found.append(same("output.bias", "cls.predictions.bias"))
+        else:  # then the public model adds the bias of `decoder`, and not the other one
+            found += linear("output", "cls.predictions.decoder")
+    return found
+
+
+FAMILY = Family(
+    "bert",
+    {"kind": ["encoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["mlm", "none"]},
+    FIELDS,
+    derive,
+    write_config,
+    entries,
+    prefix="bert.",
+    ignored=("*pooler.dense.*", "*position_ids", "cls.predictions.bias", "cls.seq_relationship.*"),
+    copies={
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+    renamed=(("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias")),
+)

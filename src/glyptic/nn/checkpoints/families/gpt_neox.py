@@ -1,0 +1,105 @@
+"""GPT-NeoX and Pythia: attention and feed-forward in parallel, a share of each head rotated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, each, flag, group, read
+from glyptic.nn.checkpoints.families.mapping import (
+    ACTIVATION,
+    PUBLIC_ACTIVATIONS,
+    Entry,
+    Family,
+    adjacent_pairs,
+    linear,
+    permuted,
+    same,
+)
+from glyptic.nn.checkpoints.families.rope import BASE, SHARE, read_rope, write_rope
+from glyptic.nn.config import ModelConfig
+
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+    "hidden_act": read("feed_forward", ACTIVATION, "gelu"),
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "attention_bias": read("attention_bias attention_output_bias", flag, True),
+    "layer_norm_eps": read("norm_eps", EPSILON, 1e-5),
+    "use_parallel_residual": read("parallel", flag, True),
+    "tie_word_embeddings": read("tied", flag, False),
+    "rope_parameters": read("", group, None),
+    "rope_scaling": read("", group, None),
+    "rotary_emb_base": read("", BASE, None),
+    "rotary_pct": read("", SHARE, 0.25),
+    "is_decoder": Idle("it is a decoder in any case"),
+    **each("attention_dropout hidden_dropout attention_probs_dropout_prob hidden_dropout_prob", TRAINING),
+}
+
+
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    head = values["hidden_size"] // values["num_attention_heads"]
+    rope = read_rope(values, head, values["rotary_emb_base"], fraction=values["rotary_pct"])
+    return {"kind": "decoder", "positions": "rotary", "position_precision": "float32", **rope}
+
+
+def write_config(config: ModelConfig) -> dict[str, Any]:
+    return {
+        "architectures": ["GPTNeoXForCausalLM"],
+        "num_hidden_layers": config.layers,
+        "hidden_size": config.width,
+        "num_attention_heads": config.heads,
+        "vocab_size": config.vocabulary,
+        "max_position_embeddings": config.context,
+        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
+        "intermediate_size": config.hidden_size,
+        "attention_bias": config.attention_bias,
+        "layer_norm_eps": config.norm_eps,
+        "use_parallel_residual": config.parallel,
+        "rope_parameters": write_rope(config),
+        "rotary_pct": config.rotary_fraction,
+        "tie_word_embeddings": config.tied,
+    }
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    found = [same("embedding.token.weight", "gpt_neox.embed_in.weight")]
+    found += linear("stack.ln_final", "gpt_neox.final_layer_norm")
+    order = _row_order(config)
+    for layer in range(config.layers):
+        ours, theirs = f"stack.blocks.{layer}", f"gpt_neox.layers.{layer}"
+        qkv = linear(f"{ours}.attn.qkv", f"{theirs}.attention.query_key_value", config.attention_bias)
+        found += [permuted(entry, order) for entry in qkv]
+        found += linear(f"{ours}.attn.out", f"{theirs}.attention.dense", config.attention_output_bias)
+        found += linear(f"{ours}.mlp.into", f"{theirs}.mlp.dense_h_to_4h")
+        found += linear(f"{ours}.mlp.out", f"{theirs}.mlp.dense_4h_to_h")
+        found += linear(f"{ours}.ln1", f"{theirs}.input_layernorm")
+        found += linear(f"{ours}.ln2", f"{theirs}.post_attention_layernorm")
+    if not config.tied:
+        found.append(same("output.weight", "embed_out.weight"))
+    return found
+
+
+def _row_order(config: ModelConfig) -> torch.Tensor:
+    """Their rows are [head][q, k, v][K]; ours [q, k, v][head][K], rotated pairs adjacent."""
+    H, K = config.heads, config.head_size
+    rows = torch.arange(H * 3 * K).view(H, 3, K)
+    within = adjacent_pairs(K, int(config.rotary_fraction * K))
+    parts = [rows[:, 0][:, within], rows[:, 1][:, within], rows[:, 2]]
+    return torch.cat([part.reshape(-1) for part in parts])
+
+
+FAMILY = Family(
+    "gpt_neox",
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
+    FIELDS,
+    derive,
+    write_config,
+    entries,
+    ignored=("*.attention.bias", "*.attention.masked_bias", "*rotary_emb.inv_freq"),
+    copies={"embed_out.weight": "gpt_neox.embed_in.weight"},
+)

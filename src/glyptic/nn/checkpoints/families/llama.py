@@ -1,0 +1,106 @@
+"""LLaMA: pre-norm decoder, RMSNorm, rotary positions, SwiGLU, grouped queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, flag, group, read
+from glyptic.nn.checkpoints.families.mapping import (
+    Entry,
+    Family,
+    adjacent_pairs,
+    fused,
+    head_rows,
+    linear,
+    permuted,
+    same,
+)
+from glyptic.nn.checkpoints.families.rope import BASE, read_rope, write_rope
+from glyptic.nn.config import ModelConfig
+
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "num_key_value_heads": read("key_value_heads", SIZE, None),
+    "head_dim": read("head_width", SIZE, None),
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "mlp_bias": read("feed_forward_bias", flag, False),
+    "attention_bias": read("attention_bias attention_output_bias", flag, False),
+    "rms_norm_eps": read("norm_eps", EPSILON, 1e-6),
+    "tie_word_embeddings": read("tied", flag, False),
+    "rope_parameters": read("", group, None),
+    "rope_scaling": read("", group, None),
+    "rope_theta": read("", BASE, None),
+    "partial_rotary_factor": Only(1.0),
+    "hidden_act": Only("silu"),
+    "pretraining_tp": Idle("how the products were divided among machines"),
+    "is_decoder": Idle("it is a decoder in any case"),
+    "attention_dropout": TRAINING,
+}
+
+
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    head = values["head_dim"] or values["hidden_size"] // values["num_attention_heads"]
+    rope = read_rope(values, head, values["rope_theta"], fraction=None)
+    common = {"kind": "decoder", "feed_forward": "swiglu", "norm": "rms", "positions": "rotary"}
+    return {**common, "position_precision": "float32", **rope}
+
+
+def write_config(config: ModelConfig) -> dict[str, Any]:
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "num_hidden_layers": config.layers,
+        "hidden_size": config.width,
+        "num_attention_heads": config.heads,
+        "num_key_value_heads": config.groups,
+        "head_dim": config.head_size,
+        "vocab_size": config.vocabulary,
+        "max_position_embeddings": config.context,
+        "hidden_act": "silu",
+        "intermediate_size": config.hidden_size,
+        "mlp_bias": config.feed_forward_bias,
+        "attention_bias": config.attention_bias,
+        "rms_norm_eps": config.norm_eps,
+        "rope_parameters": write_rope(config),
+        "tie_word_embeddings": config.tied,
+    }
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    found = [same("embedding.token.weight", "model.embed_tokens.weight")]
+    found += linear("stack.ln_final", "model.norm", bias=False)
+    K = config.head_size
+    sizes = [config.heads * K, config.groups * K, config.groups * K]
+    within = adjacent_pairs(K, int(config.rotary_fraction * K))
+    rotated = head_rows(config.heads + config.groups, K, within)  # queries and keys turn, values do not
+    order = torch.cat([rotated, torch.arange(len(rotated), sum(sizes))])
+    for layer in range(config.layers):
+        ours, theirs = f"stack.blocks.{layer}", f"model.layers.{layer}"
+        qkv = [f"{theirs}.self_attn.{p}_proj" for p in "qkv"]
+        found += [permuted(e, order) for e in fused(f"{ours}.attn.qkv", qkv, sizes, config.attention_bias)]
+        found += linear(f"{ours}.attn.out", f"{theirs}.self_attn.o_proj", config.attention_output_bias)
+        gate = [f"{theirs}.mlp.gate_proj", f"{theirs}.mlp.up_proj"]
+        found += fused(f"{ours}.mlp.into", gate, [config.hidden_size] * 2, config.feed_forward_bias)
+        found += linear(f"{ours}.mlp.out", f"{theirs}.mlp.down_proj", config.feed_forward_bias)
+        found += linear(f"{ours}.ln1", f"{theirs}.input_layernorm", bias=False)
+        found += linear(f"{ours}.ln2", f"{theirs}.post_attention_layernorm", bias=False)
+    if not config.tied:
+        found.append(same("output.weight", "lm_head.weight"))
+    return found
+
+
+FAMILY = Family(
+    "llama",
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ["swiglu"], "rotary_fraction": [1.0]},
+    FIELDS,
+    derive,
+    write_config,
+    entries,
+    ignored=("*rotary_emb.inv_freq",),
+    copies={"lm_head.weight": "model.embed_tokens.weight"},
+)

@@ -1,0 +1,116 @@
+"""ViT: pre-norm encoder over patches, a class token, a classifier or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glyptic.errors import FileError
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, group, read
+from glyptic.nn.checkpoints.families.mapping import (
+    ACTIVATION,
+    PUBLIC_ACTIVATIONS,
+    Entry,
+    Family,
+    fused,
+    linear,
+    same,
+    shaped,
+)
+from glyptic.nn.config import ModelConfig
+
+FIELDS: dict[str, Field] = {
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "image_size": read("image_size", SIZE),
+    "patch_size": read("patch_size", SIZE),
+    "num_channels": read("channels", SIZE, 3),
+    "hidden_act": read("feed_forward", ACTIVATION, "gelu"),
+    "intermediate_size": read("feed_forward_width", SIZE),
+    "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
+    "id2label": read("", group, None),
+    "num_labels": read("", SIZE, None),
+    "qkv_bias": Only(True),
+    "encoder_stride": Idle("a head that paints images, which no tensor here is of"),
+    **each("pooler_output_size pooler_act", Idle("the pooler, which we do not have")),
+    **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
+}
+
+
+def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    classified = "classifier.weight" in names
+    return {
+        "kind": "vit",
+        "context": (values["image_size"] // values["patch_size"]) ** 2 + 1,
+        "positions": "learned",
+        "head": "class" if classified else "none",
+        "classes": _classes(values) if classified else 0,
+    }
+
+
+def _classes(values: dict[str, Any]) -> int:
+    """As many as there are labels; two, unless they are written."""
+    labels, number = len(values["id2label"] or "ab"), values["num_labels"]
+    if values["id2label"] and number not in (None, labels):
+        raise FileError(f"num_labels={number} is not the number of labels in id2label, {labels}.")
+    return number or labels
+
+
+def write_config(config: ModelConfig) -> dict[str, Any]:
+    labels = {str(i): f"LABEL_{i}" for i in range(config.classes)}
+    return {
+        "architectures": ["ViTForImageClassification" if config.head == "class" else "ViTModel"],
+        "num_hidden_layers": config.layers,
+        "hidden_size": config.width,
+        "num_attention_heads": config.heads,
+        "image_size": config.image_size,
+        "patch_size": config.patch_size,
+        "num_channels": config.channels,
+        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
+        "intermediate_size": config.hidden_size,
+        "layer_norm_eps": config.norm_eps,
+        "qkv_bias": True,
+        **({"id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}} if labels else {}),
+    }
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    D, patch = config.width, config.patch_size
+    projection = "vit.embeddings.patch_embeddings.projection"
+    flat, square = (D, config.channels * patch**2), (D, config.channels, patch, patch)
+    found = [
+        same("patches.class_token", "vit.embeddings.cls_token"),
+        shaped("patches.project.weight", f"{projection}.weight", flat, square),
+        same("patches.project.bias", f"{projection}.bias"),
+        shaped(
+            "embedding.position.weight",
+            "vit.embeddings.position_embeddings",
+            (config.context, D),
+            (1, config.context, D),
+        ),
+        *linear("stack.ln_final", "vit.layernorm"),
+    ]
+    for layer in range(config.layers):
+        ours, theirs = f"stack.blocks.{layer}", f"vit.encoder.layer.{layer}"
+        qkv = [f"{theirs}.attention.attention.{part}" for part in ("query", "key", "value")]
+        found += fused(f"{ours}.attn.qkv", qkv, [D] * 3)
+        found += linear(f"{ours}.attn.out", f"{theirs}.attention.output.dense")
+        found += linear(f"{ours}.mlp.into", f"{theirs}.intermediate.dense")
+        found += linear(f"{ours}.mlp.out", f"{theirs}.output.dense")
+        found += linear(f"{ours}.ln1", f"{theirs}.layernorm_before")
+        found += linear(f"{ours}.ln2", f"{theirs}.layernorm_after")
+    if config.head == "class":
+        found += linear("output", "classifier")
+    return found
+
+
+FAMILY = Family(
+    "vit",
+    {"kind": ["vit"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["class", "none"]},
+    FIELDS,
+    derive,
+    write_config,
+    entries,
+    prefix="vit.",
+    ignored=("*pooler.dense.*",),
+)

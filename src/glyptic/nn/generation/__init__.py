@@ -1,0 +1,1 @@
+"""Generating: sampling, beams, sessions that keep their cache."""

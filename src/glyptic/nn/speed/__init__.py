@@ -1,0 +1,1 @@
+"""What makes the parts fast, and nothing else: products, packing, blocked attention."""

@@ -1,0 +1,1 @@
+"""What is claimed, as values: expressions and conditions, subjects, the claim; names and scopes checked; `evaluation`."""

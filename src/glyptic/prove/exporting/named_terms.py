@@ -1,0 +1,114 @@
+"""Plain terms for readers: every rounded operation is a call of a function of the file, and nothing is simplified.
+
+The forward pass and the claim run over these as over any arithmetic; what comes out is the question of an exported file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from glyptic.numbers import Format, Products
+from glyptic.prove.exporting.functions import Functions
+from glyptic.prove.exporting.named_circuits import named_circuits
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.attention_terms import _climb
+from glyptic.prove.methods.smt.bits import Bits
+from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_staircase
+from glyptic.prove.methods.smt.plain_terms import PlainTerms
+from glyptic.prove.methods.smt.terms import Number, Scalar
+
+COMMENTS = {
+    "negate": "[-a], rounded",
+    "add": "[a + b], rounded",
+    "subtract": "[a - b], rounded",
+    "multiply": "[a * b], rounded",
+    "fused": "[a + b * c], rounded once",
+    "divide": "[a / b], rounded; where b is 0 it means nothing, and what is asserted says so",
+    "root": "[the square root of a], rounded; where a is negative it means nothing, and what is asserted says so",
+    "larger": "the larger of a and b",
+}
+
+
+class NamedTerms(PlainTerms):
+    """Rounded arithmetic whose operations are functions of a file.
+
+    >>> from glyptic.numbers import Fixed
+    >>> terms = NamedTerms(Fixed(2))
+    >>> terms.scalar_add(terms.free("x"), terms.one).code
+    <call add: 5 bits>
+    >>> list(terms.functions.defined)
+    ['clamp.6', 'add']
+    """
+
+    def __init__(self, format: Format, products: Products = "rounded") -> None:
+        super().__init__(format, products)
+        self.functions = Functions()
+        self.circuits = named_circuits(format, self.functions)
+        self.labels: dict[int, list[str]] = {}  # by the id of a node: what of a run it is
+        self.exps: list[tuple[Bits, Bits]] = []  # codes of x and of [exp x], where exp is only enclosed
+        self.staircase: Staircase | None = None  # of exp, once it is needed
+        self._kept: list[Bits] = []  # labelled nodes live as long as their labels
+
+    def record(self, of: str, stage: str, names: tuple[str, ...], values: np.ndarray) -> None:
+        """Remember what the nodes of a residual (d, positions, 1) are."""
+        if "after_" not in stage:
+            return
+        for (row, position, _), value in np.ndenumerate(values):
+            if isinstance(value, Number) and not value.code.is_constant:
+                self._kept.append(value.code)
+                whose = f" of {of}" if of else ""
+                self.labels.setdefault(id(value.code), []).append(f"{names[row]}@{position} {stage}{whose}")
+
+    def _plain(self, circuit: Callable[..., Bits], exact: Callable[..., Fraction], *operands: Scalar) -> Scalar:
+        name = getattr(circuit, "__name__", "")
+        if name not in COMMENTS:
+            return super()._plain(circuit, exact, *operands)
+        called = lambda *codes: self.functions.call(name, COMMENTS[name], circuit, *codes)  # noqa: E731
+        return super()._plain(called, exact, *operands)
+
+    def scalar_divide_by_count(self, a: Scalar, count: int) -> Scalar:
+        def circuit(x: Bits) -> Bits:
+            return self.circuits.divide_by_count(x, count)
+
+        called = lambda x: self.functions.call(f"over.{count}", f"[a / {count}], rounded", circuit, x)  # noqa: E731
+        return super()._plain(called, lambda x: self.exact.scalar_divide_by_count(x, count), a)
+
+    def scalar_larger(self, a: Scalar, b: Scalar) -> Scalar:
+        def larger(x: Bits, y: Bits) -> Bits:
+            return bits.choose(bits.less(x, y), y, x)
+
+        return self._plain(larger, self.exact.scalar_larger, a, b)
+
+    # exp -------------------------------------------------------------------------------------------------------------------
+
+    def scalar_exp(self, a: Scalar) -> Scalar:
+        """[exp a] by the whole table, or, in a format that is too wide for one, by a new value between two staircases."""
+        if isinstance(a, Fraction):
+            return self.exact.scalar_exp(a)
+        self.staircase = stairs = exp_staircase(self.format, self.format.min_code, self.format.max_code)
+        if stairs.exact:
+            says = "[exp a], rounded: the table above"
+            code = self.functions.call("exp", says, lambda x: _climb(x, stairs.starts, stairs.lows), a.code)
+        else:
+            code = self._between(a.code, stairs)
+        return Number(code, self.format.min_code, self.format.max_code)
+
+    def _between(self, x: Bits, stairs: Staircase) -> Bits:
+        """The code of [exp x]: a constant of the file that lies between the staircases, and in order with the other exps."""
+        for known, image in self.exps:
+            if known is x:
+                return image
+        image = bits.variable(f"exp.{len(self.exps)}", x.width)
+        low, high = (
+            self.functions.call(f"exp.{side}", f"{bound} [exp a]", lambda y, v=values: _climb(y, stairs.starts, v), x)
+            for side, bound, values in (("low", "not above", stairs.lows), ("high", "not below", stairs.highs))
+        )
+        self.domain += [bits.opposite(bits.less(image, low)), bits.opposite(bits.less(high, image))]
+        for y, of_y in self.exps:
+            for p, q, exp_p, exp_q in ((y, x, of_y, image), (x, y, image, of_y)):  # p ≤ q ⇒ exp p ≤ exp q
+                self.domain.append(bits.either(bits.less(q, p), bits.opposite(bits.less(exp_q, exp_p))))
+        self.exps.append((x, image))
+        return image

@@ -1,0 +1,1 @@
+"""What decides a claim, one folder a method; none knows of another."""

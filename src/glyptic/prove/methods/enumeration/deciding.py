@@ -1,0 +1,173 @@
+"""Deciding a claim by running all of its elements: on all cores or a cluster, with progress, a journal, and a time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from glyptic.exact.running import Engine
+from glyptic.parallel import WorkerLost, cores, stream
+from glyptic.prove.claims.claim import Claim, Inputs
+from glyptic.prove.elements.counting import count_values, describe, smaller
+from glyptic.prove.methods.enumeration.journal import Journal
+from glyptic.prove.methods.enumeration.units import Job, Tally, Unit, merged, plan, size_of, work
+from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.verdicts.assumptions import of_enumeration
+from glyptic.prove.verdicts.existence import settled
+from glyptic.prove.verdicts.minimise import example_of_codes, example_of_input, fails, input_fails, refutation
+
+METHOD = "enumeration"
+_TIMES_A_WORKER_MAY_DIE = 5
+_ALONE_SECONDS = (
+    3.0  # of work in this process before others are started, which takes them longer than that to be of use
+)
+_SEARCHED_WHOLE = 1 << 26  # values beyond which one counterexample is enough, and is then made smaller
+
+
+@dataclass(frozen=True)
+class Means:
+    """How an enumeration is to be run."""
+
+    engine: Engine = "auto"
+    backend: str = "loky"
+    workers: int | None = None  # None: one a core
+    journal: Path | None = None
+    seconds: float | None = None
+    count_all: bool = False
+    progress: bool = True
+
+
+@settled
+def enumerate_claim(claim: Claim, means: Means) -> Verdict:
+    """Run all elements of a claim; `claim.subject` has a format."""
+    started = time.time()
+    deadline = None if means.seconds is None else started + means.seconds
+    job = Job(claim, means.engine, means.count_all, deadline)
+    journal = Journal(job, plan(claim), means.journal)
+    try:
+        try:
+            _finish(job, journal, means)
+        finally:
+            journal.write()
+        verdict = _verdict(job, journal, time.time() - started)
+        if not isinstance(verdict, Unknown) and (not journal.left or _one_is_enough(job)):
+            journal.remove()  # else a limit came before the end: counts, or a smaller counterexample, are still to be had
+    finally:
+        journal.close()
+    return verdict
+
+
+def _finish(job: Job, journal: Journal, means: Means) -> None:
+    """Do the units that the journal does not have; those of a worker that died are done again."""
+    total = sum(size_of(job.claim, unit) for unit in journal.units.values())
+    done = sum(size_of(job.claim, journal.units[name]) for name in journal.done)
+    best = merged(job.claim, journal.done.values()).example
+    one_is_enough = _one_is_enough(job)
+    begun = False  # one unit is begun in any case, so that the shortest limit gets somewhere
+
+    def over(until: float = inf) -> bool:
+        late = begun and time.time() > (job.deadline or inf)
+        return late or time.time() > until or (one_is_enough and best is not None)
+
+    def left(until: float = inf) -> Iterator[tuple[Job, Unit, tuple[int, ...] | None]]:
+        nonlocal begun
+        for unit in journal.left:
+            if over(until):
+                return
+            begun = True
+            yield job, unit, best
+
+    with tqdm(
+        total=total,
+        initial=done,
+        unit=" inputs",
+        unit_scale=True,
+        delay=1,
+        leave=False,
+        disable=not means.progress,
+    ) as bar:
+
+        def take(results: Iterator[tuple[Unit, Tally | None]]) -> None:
+            nonlocal best
+            for unit, tally in results:
+                if tally is None:
+                    journal.cut_up(unit)
+                elif journal.enter(unit, tally):
+                    bar.update(size_of(job.claim, unit))
+                    best = smaller(job.claim, best, tally.example)
+
+        if means.backend == "loky":
+            take(stream(_named_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
+        _take_all(take, left, lambda: bool(journal.left) and not over(), means, journal)
+
+
+def _one_is_enough(job: Job) -> bool:
+    """A claim over very many values stops at its first counterexample, which is minimised afterwards."""
+    return not isinstance(job.claim.subject, Inputs) and not job.count_all and count_values(job.claim) > _SEARCHED_WHOLE
+
+
+def _take_all(
+    take: Callable[[Any], None],
+    left: Callable[[], Iterator[Any]],
+    more: Callable[[], bool],
+    means: Means,
+    journal: Journal,
+) -> None:
+    """Send what is left to the workers until nothing is; a death costs what that worker had, which is sent again."""
+    deaths = 0
+    while more():
+        try:
+            take(stream(_named_work, left(), means.backend, means.workers or cores()))
+        except WorkerLost:
+            journal.write()
+            deaths += 1
+            if deaths > _TIMES_A_WORKER_MAY_DIE:
+                raise
+
+
+def _named_work(job: Job, unit: Unit, known: tuple[int, ...] | None) -> tuple[Unit, Tally | None]:
+    """What runs in a worker: a unit with its tally, so that results may come in any order."""
+    return unit, work(job, unit, known)
+
+
+def _verdict(job: Job, journal: Journal, seconds: float) -> Verdict:
+    claim, total = job.claim, merged(job.claim, journal.done.values())
+    over, assumptions = describe(claim), of_enumeration(claim, job.engine)
+    complete = not journal.left
+    if journal.resumed:
+        taken = f"{journal.resumed:,} of {len(journal.units):,} units were taken from the journal"
+        assumptions = (*assumptions, f"{taken}, which holds what an earlier run found")
+    if total.example is not None:
+        about: dict[str, Any] = {"over": over, "assumptions": assumptions, "seconds": seconds, "inputs": total.inputs}
+        if complete and not total.skipped:
+            about |= {"failures": total.failures, "satisfying": total.satisfying}
+        return _refuted(claim, total.example, complete, about)
+    if not complete:
+        none = "none fails" if claim.quantifier == "all" else "no witness among them"
+        units = f"{len(journal.done)} of {len(journal.units)} units"
+        tried = f"enumeration of {over}: {units}, {total.inputs:,} inputs, {none}"
+        reason = f"the time limit, after {seconds:.1f} s"
+        return Unknown(str(claim), METHOD, over, reason, (tried,), total.inputs, seconds)
+    if not total.satisfying:
+        counted = {"inputs": total.inputs, "assumptions": assumptions, "seconds": seconds}
+        return Vacuous(str(claim), METHOD, over, str(claim.requires), **counted)  # type: ignore[arg-type]
+    return Proved(str(claim), METHOD, over, total.inputs, total.satisfying, assumptions=assumptions, seconds=seconds)
+
+
+def _refuted(claim: Claim, example: tuple[int, ...], complete: bool, about: dict[str, Any]) -> Verdict:
+    """A counterexample counts when the fractions confirm it; shorter inputs come first, but units end in any order."""
+    of_inputs = isinstance(claim.subject, Inputs)
+    if not (input_fails if of_inputs else fails)(claim, example):
+        shown = example_of_input(claim, example) if of_inputs else example_of_codes(claim, example)
+        reason = "a contradiction: what failed does not fail in exact fractions (or a predicate changed its mind)"
+        return Unknown(str(claim), METHOD, about["over"], reason, (str(shown),), about["inputs"], about["seconds"])
+    if not of_inputs:
+        return refutation(claim, example, METHOD, minimal=complete, **about)
+    size = "globally" if complete else "locally"
+    return Refuted(str(claim), METHOD, counterexample=example_of_input(claim, example), smallest=size, **about)

@@ -1,0 +1,272 @@
+"""A claim with free values as a question to a solver: the same evaluation as everywhere, over terms.
+
+Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressions through `claims.evaluation`, whose
+`Setting` is here one of conditions: every truth value is a bit of a solver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from typing import Any, Literal
+
+import numpy as np
+
+from glyptic.exact.forward import Prepared, State, forward, prepare
+from glyptic.exact.transformer import TIE, Transformer
+from glyptic.numbers import Format, Products
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Block, Claim, Entry, Inputs, Values
+from glyptic.prove.claims.evaluation import Partial, Read, truth
+from glyptic.prove.elements.batches import free_names, part_codes, part_of, residual_codes, stages_of_heads
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.attention_terms import Terms
+from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
+from glyptic.prove.methods.smt.free_weights import with_terms
+from glyptic.prove.methods.smt.plain_terms import PlainTerms
+from glyptic.prove.methods.smt.terms import Inexpressible, Number, Scalar
+
+Rules = Literal["simplified", "plain"]  # terms that know of themselves what proofs on paper use, or terms that know nothing
+Word = Mapping[str, Bits]  # each word with the condition under which it is the one
+
+
+@dataclass(frozen=True)
+class Question:
+    """The claim holds iff domain ∧ given ∧ ¬good has no solution; `names` are the codes in the script."""
+
+    names: tuple[str, ...]
+    width: int
+    domain: tuple[Bits, ...]
+    given: Bits
+    good: Bits
+    rules: Rules
+    setting: TermSetting  # what the claim's names stand for
+    exps: tuple[tuple[Bits, Bits], ...] = ()  # codes of x and [exp x] where exp is only enclosed, so that a solution may be none
+    conditions: tuple[Bits, ...] = ()  # what values were split by
+    results: tuple[Bits, ...] = ()  # of plain terms: what every operation gives, in the order of their making
+
+    @property
+    def fails(self) -> Bits:
+        """What breaks the claim where its precondition is met."""
+        return bits.opposite(self.good)
+
+    @property
+    def failing(self) -> list[Bits]:
+        """What a counterexample satisfies."""
+        return [*self.domain, self.given, self.fails]
+
+    @property
+    def failing_parts(self) -> list[list[Bits]]:
+        """The same for each condition that the claim is made of: a counterexample breaks one, and one is easier to prove."""
+        return [[*self.domain, self.given, bits.opposite(part)] for part in bits.conjuncts(self.good)]
+
+
+def pose(
+    claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms
+) -> Question:
+    """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says.
+
+    A claim on values is always put in plain terms, for the rules by which terms are simplified are such claims themselves.
+    `plainly` is the kind of these: an exported file has its own.
+    """
+    subject, names = claim.subject, tuple(f"v{k}" for k in range(len(free_names(claim))))
+    assert not isinstance(subject, Inputs)
+    products: Products = "rounded" if isinstance(subject, Values) else _products(subject)
+    plain = rules == "plain" or isinstance(subject, Values)
+    terms = plainly(format, products) if plain else Terms(format, products)
+    free = {name: terms.free(variable) for name, variable in zip(free_names(claim), names, strict=True)}
+    if isinstance(subject, Values):
+        setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
+    else:
+        setting = _setting_of_block(claim, subject, terms, free)
+    given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
+    if claim.quantifier == "some":  # what is looked for is a witness: "failing" is what it satisfies
+        good = bits.opposite(good)
+    results = tuple(terms.results.values()) if isinstance(terms, PlainTerms) else ()
+    about = ("plain" if plain else "simplified", setting, tuple(terms.exps), tuple(terms.conditions.values()), results)
+    return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about)  # type: ignore[arg-type]
+
+
+@dataclass
+class TermSetting:
+    """Names as terms and truth values as conditions; arrays are of shape (1,)."""
+
+    arithmetic: Any  # Terms
+    read_value: Callable[[Any], tuple[Scalar, Bits]]  # with the condition under which it does not exist
+    words: Mapping[str, Word] = field(default_factory=dict)  # the answer of each transformer
+    failed: Mapping[str, Bits] = field(default_factory=dict)  # the condition under which each meets 0/0
+
+    def read(self, node: Read) -> Partial:
+        number, missing = self.read_value(node)
+        return Partial(_array(number), missing)
+
+    def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
+        stand_in = _array(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
+        return stand_in if where is TRUE else x  # a term may mean nothing where it is not read
+
+    def chosen(self, where: Bits, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _array(self.arithmetic.choose(where, x[0], y[0]))
+
+    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
+
+    def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Bits:
+        a, b, terms = x[0], y[0], self.arithmetic
+        match how:
+            case "=":
+                return terms.equal(a, b)
+            case "≠":
+                return bits.opposite(terms.equal(a, b))
+            case "<":
+                return terms.less(a, b)
+            case ">":
+                return terms.less(b, a)
+            case "≤":
+                return bits.opposite(terms.less(b, a))
+            case "≥":
+                return bits.opposite(terms.less(a, b))
+        raise AssertionError(how)
+
+    def same_word(self, left: e.Word, right: e.Word) -> Bits:
+        a, b = self._word(left), self._word(right)
+        return self.either([bits.both(a[name], b[name]) for name in a if name in b])
+
+    def _word(self, node: e.Word) -> Word:
+        if isinstance(node, e.Text):
+            return {node.text: TRUE}
+        if isinstance(node, e.Answer) and node.of in self.words:
+            return self.words[node.of]
+        raise Inexpressible(f"{node}: a solver is asked about values, which have no tokens.")
+
+    def both(self, parts: Sequence[Bits]) -> Bits:
+        return reduce(bits.both, parts, TRUE)
+
+    def either(self, parts: Sequence[Bits]) -> Bits:
+        return reduce(bits.either, parts, FALSE)
+
+    def negation(self, part: Bits) -> Bits:
+        return bits.opposite(part)
+
+    def decide(self, node: e.Accepted | e.Holds | e.Defined | e.SameChains) -> Bits:
+        if isinstance(node, e.Defined):
+            return bits.opposite(self.failed[node.of])
+        raise Inexpressible(f"{node}: a solver is asked about values; inputs are enumerated.")
+
+
+def _array(scalar: Scalar) -> np.ndarray:
+    out = np.empty(1, dtype=object)
+    out[0] = scalar
+    return out
+
+
+# Blocks --------------------------------------------------------------------------------------------------------------------
+
+
+def _products(subject: Block) -> Products:
+    kinds = {t.options.products for t in subject.transformers.values()}
+    if len(kinds) > 1:
+        raise Inexpressible("one transformer rounds its products and the other fuses them.")
+    if "unrounded" in kinds:
+        raise Inexpressible("options.products is 'unrounded', which terms do not have; products may be rounded or fused.")
+    return kinds.pop()
+
+
+def _setting_of_block(claim: Claim, subject: Block, terms: Terms, free: Mapping[str, Number]) -> TermSetting:
+    runs = {name: _run_of_block(claim, subject, name, terms, free) for name in subject.transformers}
+
+    def read(node: Any) -> tuple[Scalar, Bits]:
+        transformer, run = subject.transformers[node.of], runs[node.of]
+        if isinstance(node, e.Parameter):
+            entries = free_entries(subject, node.of, free)
+            fixed = terms.values(part_codes(transformer, node.part)[node.index][None])[0]
+            return entries.get((node.part, node.index), fixed), FALSE
+        if isinstance(node, e.Attention):
+            return run.traced[node.stage(subject.first)][node.query, node.key, 0], run.failed
+        if isinstance(node, e.Logit):
+            return run.logits[transformer.answers.index(node.answer)], run.failed
+        row = transformer.coordinate(node.coordinate)
+        if node.stage == "before":
+            return run.before[row, node.position, 0], FALSE
+        return run.after[row, node.position, 0], run.failed
+
+    words = {name: run.answer for name, run in runs.items()}
+    return TermSetting(terms, read, words, {name: run.failed for name, run in runs.items()})
+
+
+@dataclass(frozen=True)
+class _BlockRun:
+    """One transformer's layers run on terms: residuals (d, positions, 1), and what is read off the last column."""
+
+    before: np.ndarray
+    after: np.ndarray
+    failed: Bits  # 0/0 in attention
+    logits: list[Scalar]
+    answer: Word
+    traced: Mapping[str, np.ndarray]  # scores and weights of heads, for those that the claim reads
+
+
+def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> _BlockRun:
+    whole = with_terms(prepare(subject.transformers[name], terms), free_entries(subject, name, free))
+    wanted, traced = stages_of_heads(claim, subject, name), {}
+    met: list[Bits] = []
+
+    def complain(_: Any, where: np.ndarray) -> None:
+        met.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
+
+    def record(stage: str, array: np.ndarray) -> None:
+        terms.record(name, stage, whole.transformer.coordinates, array)
+        if stage in wanted:
+            traced[stage] = array
+
+    before = entering(subject, name, terms, free)
+    after, _ = forward(part_of(subject, whole), before, State(), record, complain)
+    failed = reduce(bits.either, met, FALSE)
+    if not claim.reads_output:
+        return _BlockRun(before, after, failed, [], {}, traced)
+    logits, contest, undecided = _contest(whole, after[:, -1:])
+    said = answer(whole.transformer, terms, contest, bits.either(failed, undecided))
+    return _BlockRun(before, after, failed, logits, said, traced)
+
+
+def free_entries(subject: Block, name: str, free: Mapping[str, Number]) -> dict[Entry, Scalar]:
+    """The terms of the free weights that a transformer has."""
+    return {entry: free[e.entry_name(*entry)] for _, entry in subject.entries_of(name)}
+
+
+def entering(subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> np.ndarray:
+    """The residual that enters a block, (d, positions, 1): terms in the free places, constants elsewhere."""
+    transformer = subject.transformers[name]
+    out = terms.values(residual_codes(subject, name, np.zeros((len(subject.free), 1), np.int64)))
+    for coordinate, position in subject.free:
+        if coordinate in transformer.coordinates:
+            out[transformer.coordinate(coordinate), position, 0] = free[f"{coordinate}@{position}"]
+    return out
+
+
+def _contest(prepared: Prepared, last: np.ndarray) -> tuple[list[Scalar], list[Scalar], Bits]:
+    """The logits; what the answer is the largest of, their softmax or they themselves; and when that is 0/0."""
+    terms, options = prepared.arithmetic, prepared.transformer.options
+    logits = list(terms.linear(prepared.output, last)[:, 0, 0])
+    if options.answer == "logits":
+        return logits, logits, FALSE
+    kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
+    shares, zero = terms.distribute(logits, kind)  # type: ignore[attr-defined]
+    return logits, shares, zero
+
+
+def answer(transformer: Transformer, terms: Terms, contest: list[Scalar], undefined: Bits) -> Word:
+    """Each answer with the condition under which it is given, TIE and UNDEFINED among them."""
+    defined = bits.opposite(undefined)
+    words: dict[str, Bits] = {}
+    for i, name in enumerate(transformer.answers):
+        wins = defined
+        for j, other in enumerate(contest):
+            if j != i:
+                at_least = j > i and transformer.options.ties == "first"
+                beats = bits.opposite(terms.less(contest[i], other)) if at_least else terms.less(other, contest[i])
+                wins = bits.both(wins, beats)
+        words[name] = wins
+    none = bits.opposite(reduce(bits.either, words.values(), FALSE))
+    return {**words, TIE: bits.both(defined, none), "UNDEFINED": undefined}

@@ -1,0 +1,259 @@
+"""A claim on inputs over decision diagrams: tokens are free in the vocabulary, and the forward pass runs as it is.
+
+The residual that enters at a position is what the vocabulary's embeddings are there. Where no position sees later ones, one pass
+serves all lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from glyptic.errors import GlypticError, InputError
+from glyptic.exact.forward import Prepared, State, embed, forward, prepare
+from glyptic.exact.transformer import TIE, Transformer
+from glyptic.languages.automata import Automaton
+from glyptic.numbers import Format
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Claim, Inputs
+from glyptic.prove.claims.evaluation import Partial, truth
+from glyptic.prove.elements.batches import part_codes
+from glyptic.prove.methods.symbolic.arithmetic import DiagramArithmetic
+from glyptic.prove.methods.symbolic.diagrams import Diagram, Diagrams
+
+Word = Mapping[str, Diagram]  # each word with the condition under which it is the one
+
+
+class Inexpressible(GlypticError):
+    """Something that is not a function of the tokens here; the check answers Unknown with this reason."""
+
+
+@dataclass(frozen=True)
+class OfLength:
+    """The inputs of one length: which meet the precondition, and which of those break the claim (or are what it says exists)."""
+
+    length: int
+    given: Diagram
+    failing: Diagram
+
+
+def conditions(claim: Claim, diagrams: Diagrams) -> list[OfLength]:
+    """What a claim says of the inputs of each length, the shortest first."""
+    subject = claim.subject
+    assert isinstance(subject, Inputs)
+    lengths = range(subject.min_length, subject.max_length + 1)
+    if any(subject.steps[n - 1] > 1 for n in lengths):
+        raise Inexpressible("chains of thought of several steps")
+    free = FreeTokens(subject.vocabulary, diagrams)
+    runs = {name: Runs(t, free, subject.max_length) for name, t in subject.transformers.items()}
+    found = []
+    for n in lengths:
+        setting = InputSetting(free, n, runs)
+        given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
+        sought = good if claim.quantifier == "some" else setting.negation(good)
+        found.append(OfLength(n, given, setting.both([given, sought])))
+    return found
+
+
+class FreeTokens:
+    """Free tokens, and the languages that they run through."""
+
+    def __init__(self, vocabulary: tuple[str, ...], diagrams: Diagrams) -> None:
+        self.vocabulary, self.diagrams = vocabulary, diagrams
+        self._states: dict[int, tuple[Automaton, list[Diagram]]] = {}
+
+    def word(self, position: int) -> Word:
+        """Which token is at a position."""
+        each = range(len(self.vocabulary))
+        return {token: self.diagrams.token(position, [j == k for j in each]) for k, token in enumerate(self.vocabulary)}
+
+    def accepted(self, automaton: Automaton, length: int) -> Diagram:
+        """Whether the first tokens are in a language."""
+        missing = [token for token in self.vocabulary if token not in automaton.alphabet]
+        if missing:
+            shown = " ".join(automaton.alphabet)
+            raise InputError(f"{automaton.name}: the token {missing[0]!r} is not in the alphabet {shown}.")
+        symbols = [automaton.alphabet.index(token) for token in self.vocabulary]
+        _, states = self._states.setdefault(id(automaton), (automaton, [automaton.start]))
+        while len(states) <= length:
+            symbol = self.diagrams.token(len(states) - 1, symbols)
+            moved = lambda state, read: automaton.moves[state][read]  # noqa: E731
+            states.append(self.diagrams.apply(f"move {id(automaton)}", moved, states[-1], symbol))
+        accepting = automaton.accepting
+        return self.diagrams.apply(f"accept {id(automaton)}", lambda state: state in accepting, states[length])
+
+
+# Runs ------------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TokenRun:
+    """One pass over free tokens: what was traced, (d, positions, 1), the last residual, and where 0/0 was met."""
+
+    prepared: Prepared
+    traced: Mapping[str, np.ndarray]
+    after: np.ndarray
+    failed_at: list[Diagram]  # by position
+
+
+@dataclass
+class Runs:
+    """A transformer over free tokens, for any length; passes and what is read off them are made when they are asked for."""
+
+    transformer: Transformer
+    tokens: FreeTokens
+    longest: int
+    _passes: dict[int, TokenRun] = field(default_factory=dict)
+    _outputs: dict[int, tuple[list[Diagram], Word]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        format = self.transformer.format
+        assert isinstance(format, Format)
+        self.arithmetic = DiagramArithmetic(format, self.tokens.diagrams, self.transformer.options.products)
+
+    def of_length(self, length: int) -> TokenRun:
+        """A pass whose first positions are those of an input of this length."""
+        positions = length if self.transformer.options.mask == "full" else self.longest
+        if positions not in self._passes:
+            self._passes[positions] = self._pass(positions)
+        return self._passes[positions]
+
+    def _pass(self, positions: int) -> TokenRun:
+        prepared, size = prepare(self.transformer, self.arithmetic), len(self.tokens.vocabulary)
+        embedded = embed(prepared, np.tile(np.arange(size), (positions, 1)))  # (d, positions, vocabulary)
+        residual = np.empty((*embedded.shape[:2], 1), dtype=object)
+        for c, i in np.ndindex(embedded.shape[:2]):
+            residual[c, i, 0] = self.tokens.diagrams.token(i, list(embedded[c, i]))
+        traced: dict[str, np.ndarray] = {"embedding": residual}
+        failed_at: list[Diagram] = [False] * positions
+
+        def complain(_: Any, where: np.ndarray) -> None:
+            for i, row in enumerate(where):
+                failed_at[i] = reduce(self.arithmetic.either, row, failed_at[i])
+
+        after, _ = forward(prepared, residual, State(), traced.__setitem__, complain)
+        return TokenRun(prepared, traced, after, failed_at)
+
+    def failed(self, length: int) -> Diagram:
+        """Whether 0/0 is met in the layers."""
+        return reduce(self.arithmetic.either, self.of_length(length).failed_at[:length], False)
+
+    def output(self, length: int) -> tuple[list[Diagram], Word]:
+        """Logits and answer."""
+        if length not in self._outputs:
+            run, arithmetic, options = self.of_length(length), self.arithmetic, self.transformer.options
+            logits = list(arithmetic.linear(run.prepared.output, run.after[:, length - 1 : length])[:, 0, 0])
+            contest, undefined = logits, self.failed(length)
+            if options.answer == "softmax":
+                kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
+                contest, zero = arithmetic.distribute(logits, kind)  # type: ignore[arg-type]
+                undefined = arithmetic.either(undefined, zero)
+            self._outputs[length] = logits, self._answer(contest, undefined)
+        return self._outputs[length]
+
+    def _answer(self, contest: list[Diagram], undefined: Diagram) -> Word:
+        """Each answer with the condition under which it is given, TIE and UNDEFINED among them."""
+        arithmetic = self.arithmetic
+        largest = arithmetic.largest(contest)
+        words: dict[str, Diagram] = {}
+        taken: Diagram = False
+        tied: Diagram = False
+        for name, one in zip(self.transformer.answers, contest, strict=True):
+            best = arithmetic.equal(one, largest)
+            tied = arithmetic.either(tied, arithmetic.both(best, taken))
+            words[name] = arithmetic.both(best, arithmetic.negation(taken))
+            taken = arithmetic.either(taken, best)
+        if self.transformer.options.ties == "first":
+            tied = False
+        given = arithmetic.negation(arithmetic.either(undefined, tied))
+        words = {name: arithmetic.both(given, won) for name, won in words.items()}
+        return {**words, TIE: arithmetic.both(tied, arithmetic.negation(undefined)), "UNDEFINED": undefined}
+
+
+# The claim's names -----------------------------------------------------------------------------------------------------------
+
+
+class InputSetting:
+    """What a claim's names stand for, at the inputs of one length; arrays are of shape (1,)."""
+
+    def __init__(self, tokens: FreeTokens, length: int, runs: Mapping[str, Runs]) -> None:
+        self.tokens, self.length, self.runs = tokens, length, runs
+        self.arithmetic: Any = next(iter(runs.values())).arithmetic
+
+    def read(self, node: Any) -> Partial:
+        runs = self.runs[node.of]
+        match node:
+            case e.Parameter():
+                return Partial(_array(int(part_codes(runs.transformer, node.part)[node.index])), False)
+            case e.Logit():
+                number = runs.output(self.length)[0][runs.transformer.answers.index(node.answer)]
+            case e.Attention():
+                traced = runs.of_length(self.length).traced[node.stage()]
+                number = traced[self._position(node.query), self._position(node.key), 0]
+            case _:
+                traced = runs.of_length(self.length).traced[node.stage]
+                number = traced[runs.transformer.coordinate(node.coordinate), self._position(node.position), 0]
+        return Partial(_array(number), runs.failed(self.length))
+
+    def _position(self, position: int) -> int:
+        return position if position >= 0 else self.length + position
+
+    def replaced(self, x: np.ndarray, where: Diagram, number: int) -> np.ndarray:
+        stand_in = self.arithmetic.format.code(self.arithmetic.format.round(number))
+        return _array(self.arithmetic.choose(where, stand_in, x[0]))
+
+    def chosen(self, where: Diagram, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _array(self.arithmetic.choose(where, x[0], y[0]))
+
+    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
+
+    def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Diagram:
+        a, b, arithmetic = x[0], y[0], self.arithmetic
+        if how in ("=", "≠"):
+            same = arithmetic.equal(a, b)
+            return same if how == "=" else arithmetic.negation(same)
+        less = arithmetic.less(a, b) if how in ("<", "≥") else arithmetic.less(b, a)
+        return less if how in ("<", ">") else arithmetic.negation(less)
+
+    def same_word(self, left: e.Word, right: e.Word) -> Diagram:
+        a, b = self._word(left), self._word(right)
+        return self.either([self.arithmetic.both(a[name], b[name]) for name in a if name in b])
+
+    def _word(self, node: e.Word) -> Word:
+        if isinstance(node, e.Token):
+            return self.tokens.word(self._position(node.position))
+        if isinstance(node, e.Answer):
+            return self.runs[node.of].output(self.length)[1]
+        assert isinstance(node, e.Text)
+        return {node.text: True}
+
+    def both(self, parts: Sequence[Diagram]) -> Diagram:
+        return reduce(self.arithmetic.both, parts, True)
+
+    def either(self, parts: Sequence[Diagram]) -> Diagram:
+        return reduce(self.arithmetic.either, parts, False)
+
+    def negation(self, part: Diagram) -> Diagram:
+        return self.arithmetic.negation(part)
+
+    def decide(self, node: e.Accepted | e.Holds | e.Defined | e.SameChains) -> Diagram:
+        if isinstance(node, e.Accepted):
+            return self.tokens.accepted(node.automaton, self.length)
+        if isinstance(node, e.SameChains):  # of one step
+            return self.same_word(e.Answer(node.left), e.Answer(node.right))
+        if isinstance(node, e.Defined):
+            runs = self.runs[node.of]
+            failed = runs.failed(self.length) if node.attention else runs.output(self.length)[1]["UNDEFINED"]
+            return self.negation(failed)
+        raise Inexpressible(f"the Python predicate {node}")
+
+
+def _array(scalar: Diagram) -> np.ndarray:
+    out = np.empty(1, dtype=object)
+    out[0] = scalar
+    return out

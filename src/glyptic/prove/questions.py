@@ -1,0 +1,116 @@
+"""The questions that are asked most, each one line: the same answers, a language, always decided, never 0/0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from glyptic.arguments import Count, checked
+from glyptic.exact import Transformer
+from glyptic.languages.automata import Automaton
+from glyptic.prove.checking import check
+from glyptic.prove.claims.claim import Claim, inputs
+from glyptic.prove.claims.expressions import ClaimError, Condition, Defined, SameChains, accepted, answer, holds
+from glyptic.prove.verdicts.answers import Verdict
+
+Steps = Annotated[int, Count()] | Callable[[int], int]
+Length = Annotated[int, Count()]
+
+
+@checked
+def equivalent(
+    a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1, **means: Any
+) -> Verdict:
+    """Whether two transformers give the same answer to every input up to a length; TIE and 0/0 count as answers.
+
+    With several steps of chain of thought, every step's answer is compared.
+    """
+    return check(equivalence(a, b, max_length, min_length=min_length, steps=steps), **means)
+
+
+@checked
+def equivalence(a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1) -> Claim:
+    """The claim behind `equivalent`."""
+    subject = inputs(a, b, max_length=max_length, min_length=min_length, steps=steps)
+    same: Condition = answer("a") == answer("b") if max(subject.steps) == 1 else SameChains("a", "b")
+    return Claim(subject, same, name="equivalent")
+
+
+@checked
+def language(
+    transformer: Transformer,
+    of: Automaton | Callable[[Any], bool],
+    max_length: Length | None = None,
+    *,
+    yes: str = "YES",
+    no: str = "NO",
+    min_length: Length = 1,
+    steps: Steps = 1,
+    **means: Any,
+) -> Verdict:
+    """Whether a decider answers yes exactly on a language, given by an automaton or a predicate, and no elsewhere."""
+    return check(recognition(transformer, of, max_length, yes=yes, no=no, min_length=min_length, steps=steps), **means)
+
+
+@checked
+def recognition(
+    transformer: Transformer,
+    of: Automaton | Callable[[Any], bool],
+    max_length: Length | None = None,
+    *,
+    yes: str = "YES",
+    no: str = "NO",
+    min_length: Length = 1,
+    steps: Steps = 1,
+) -> Claim:
+    """The claim behind `language`."""
+    for word in (yes, no):
+        if word not in transformer.answers:
+            shown = ", ".join(transformer.answers)
+            raise ClaimError(f"the transformer never answers {word!r}; its answers are {shown}: say yes= and no=.")
+    longest = transformer.max_length if max_length is None else max_length
+    subject = inputs(transformer, max_length=longest, min_length=min_length, steps=steps)
+    inside = accepted(of) if isinstance(of, Automaton) else holds(of)
+    return Claim(subject, (inside >> (answer() == yes)) & (~inside >> (answer() == no)), name="language")
+
+
+@checked
+def decisive(
+    transformer: Transformer,
+    max_length: Length | None = None,
+    *,
+    min_length: Length = 1,
+    steps: Steps = 1,
+    **means: Any,
+) -> Verdict:
+    """Whether every input gets an answer: no tie, no 0/0."""
+    return check(decisiveness(transformer, max_length, min_length=min_length, steps=steps), **means)
+
+
+@checked
+def decisiveness(
+    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, steps: Steps = 1
+) -> Claim:
+    """The claim behind `decisive`."""
+    longest = transformer.max_length if max_length is None else max_length
+    subject = inputs(transformer, max_length=longest, min_length=min_length, steps=steps)
+    return Claim(subject, (answer() != "TIE") & (answer() != "UNDEFINED"), name="decisive")
+
+
+@checked
+def never_zero_attention(
+    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, **means: Any
+) -> Verdict:
+    """Whether no query of any head, at any input, has all its exps rounded to 0; nor, where there are norms, is a variance 0.
+
+    So no 0/0 is met in the layers; the output's softmax may still be one (see `decisive`).
+    """
+    return check(defined_attention(transformer, max_length, min_length), **means)
+
+
+@checked
+def defined_attention(transformer: Transformer, max_length: Length | None = None, min_length: Length = 1) -> Claim:
+    """The claim behind `never_zero_attention`."""
+    longest = transformer.max_length if max_length is None else max_length
+    subject = inputs(transformer, max_length=longest, min_length=min_length)
+    return Claim(subject, Defined(attention=True), name="never 0/0 in the layers")

@@ -1,0 +1,57 @@
+"""What a verdict rests on, besides the claim itself: named in every answer, whoever gave it."""
+
+from __future__ import annotations
+
+from glyptic.exact import Transformer
+from glyptic.exact.running import Engine, prepared_for
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.elements.batches import arithmetic_for
+
+
+def of_meaning(claim: Claim) -> tuple[str, ...]:
+    """What the claim is taken to mean: the rounding, the options of its transformers, exp, predicates.
+
+    >>> from glyptic.numbers import Fixed
+    >>> x, = e.variables("x")
+    >>> of_meaning(Claim(Values("x", Fixed(2)), e.exp(x) >= 0))  # doctest: +NORMALIZE_WHITESPACE
+    ('the rounding of fixed:2 is the one meant: nearest, ties to the smaller, saturating',
+     'exp is correctly rounded (enclosures by mpmath)')
+    """
+    subject, nodes = claim.subject, (*claim.requires.parts(), *claim.ensures.parts())
+    ties = "even" if getattr(subject.format, "ties", "zero") == "even" else "the smaller"
+    out = [f"the rounding of {subject.format} is the one meant: nearest, ties to {ties}, saturating"]
+    transformers = subject.transformers if isinstance(subject, Inputs | Block) else {}
+    out += [_options(name, transformer) for name, transformer in transformers.items()]
+    if transformers or any(isinstance(node, e.Operation) and node.name == "exp" for node in nodes):
+        out.append("exp is correctly rounded (enclosures by mpmath)")
+    for node in nodes:
+        if isinstance(node, e.Holds):
+            out.append(f"the Python predicate {node.name} says what is meant, and answers the same each time")
+    return tuple(dict.fromkeys(out))
+
+
+def _options(name: str, transformer: Transformer) -> str:
+    options = ", ".join(f"{option} {value}" for option, value in vars(transformer.options).items())
+    return f"the transformer{' ' * bool(name)}{name} is read with the options {options}"
+
+
+def of_enumeration(claim: Claim, engine: Engine) -> tuple[str, ...]:
+    """What a verdict by enumeration rests on."""
+    subject = claim.subject
+    assert subject.format is not None
+    transformers = [] if isinstance(subject, Values) else list(subject.transformers.values())
+    used = [prepared_for(t, engine).arithmetic for t in transformers] or [arithmetic_for(subject.format, engine)]
+    kernels = "compiled kernels compute in IEEE 754 hosts what fractions do (glyptic.numbers.hosts says why)"
+    return (*of_meaning(claim), *([kernels] if type(used[0]).__name__ == "Fast" else []))
+
+
+def of_solvers(claim: Claim, enclosed: bool) -> tuple[str, ...]:
+    """What a proof by solvers rests on besides them; `enclosed` if some exp is only enclosed."""
+    trusted = ["the solvers' circuits compute what the reference arithmetic does (tests/prove/test_terms.py)"]
+    if not isinstance(claim.subject, Values):
+        known = "rounding is monotone and commutes with negation; with subnormals, differences tell apart"
+        trusted.append(f"{known} (theorems.facts)")
+    if enclosed:
+        trusted.append("exp is monotone and lies within the staircases computed for it")
+    return (*of_meaning(claim), *trusted)

@@ -1,0 +1,137 @@
+"""Counterexamples made small and readable: nearer to 0 value by value, and what the claim's expressions come to there.
+
+Everything here runs in exact fractions (the reference engine), so that a counterexample never rests on the kernels or a solver.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from glyptic.exact.report import show_number
+from glyptic.numbers import AnyFormat, decode
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.claim import Claim, Inputs
+from glyptic.prove.claims.evaluation import Batch, Partial, in_scope, value
+from glyptic.prove.elements.batches import free_names, judge, setting_of_codes, setting_of_visit, walk_of
+from glyptic.prove.elements.trie import whole_visit
+from glyptic.prove.verdicts.answers import Counterexample, Refuted
+
+SECONDS = 20.0  # for making a counterexample smaller
+
+
+def fails(claim: Claim, codes: Sequence[int]) -> bool:
+    """Whether a claim on values fails for these codes, decided in exact fractions."""
+    return bool(_judged(claim, codes)[1][0])
+
+
+def satisfies(claim: Claim, codes: Sequence[int]) -> bool:
+    """Whether these codes meet the precondition of a claim on values, decided in exact fractions."""
+    return bool(_judged(claim, codes)[0][0])
+
+
+def _judged(claim: Claim, codes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    return judge(claim, setting_of_codes(claim, np.array(codes, np.int64)[:, None], "reference"))
+
+
+def minimised(claim: Claim, codes: Sequence[int], seconds: float = SECONDS) -> tuple[int, ...]:
+    """A counterexample from which no single value can be moved nearer to 0, by any of the moves tried, and still fail.
+
+    When the time is over, the smallest so far.
+    """
+    best, deadline = tuple(int(code) for code in codes), time.perf_counter() + seconds
+    most = getattr(claim.subject.format, "max_code", inf)  # below what −min would be, in two's complement
+    improved = True
+    while improved:
+        improved = False
+        for candidate in _nearer(best):
+            if max(candidate) > most:
+                continue
+            if time.perf_counter() > deadline:
+                return best
+            if fails(claim, candidate):
+                best, improved = candidate, True
+                break
+    return best
+
+
+def _nearer(codes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Smaller neighbours, the boldest first: a value made 0, its sign dropped, brought down by 2^k, … 4, 2, 1."""
+    largest = max(map(abs, codes))
+    zeroed, positive = [0] * len(codes), [abs(code) for code in codes]
+    moved = [_toward_zero(codes, 1 << k) for k in reversed(range(largest.bit_length()))]
+    for wanted in (zeroed, positive, *moved):
+        for k, code in enumerate(codes):
+            if wanted[k] != code:
+                yield (*codes[:k], wanted[k], *codes[k + 1 :])
+
+
+def _toward_zero(codes: tuple[int, ...], by: int) -> list[int]:
+    return [code if abs(code) < by else code - by if code > 0 else code + by for code in codes]
+
+
+def refutation(claim: Claim, codes: Sequence[int], method: str, minimal: bool, **about: Any) -> Refuted:
+    """The verdict for a claim on values, given one counterexample; `minimal` if it is the smallest already."""
+    example = example_of_codes(claim, codes if minimal else minimised(claim, codes))
+    smallest = "globally" if minimal else "locally"
+    about.setdefault("over", str(claim.subject))
+    return Refuted(str(claim), method, counterexample=example, smallest=smallest, **about)
+
+
+def example_of_codes(claim: Claim, codes: Sequence[int]) -> Counterexample:
+    """Values by name, and what the claim's expressions come to."""
+    column = np.array(codes, np.int64)[:, None]
+    format = claim.subject.format
+    assert format is not None
+    setting = setting_of_codes(claim, column, "reference")
+    numbers = [show_number(number, format) for number in decode(column[:, 0], format)]
+    observed = observations(claim, setting, format)
+    return Counterexample(values=dict(zip(free_names(claim), numbers, strict=True)), observed=observed)
+
+
+def example_of_input(claim: Claim, tokens: Sequence[int]) -> Counterexample:
+    """An input, run again from the start in exact fractions."""
+    assert isinstance(claim.subject, Inputs)
+    walk = walk_of(claim, "reference")
+    setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
+    words = tuple(claim.subject.vocabulary[token] for token in tokens)
+    spaced = any(len(token) > 1 for token in claim.subject.vocabulary)
+    return Counterexample(input=words, observed=observations(claim, setting, claim.subject.format), spaced=spaced)
+
+
+def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
+    """Whether a claim on inputs fails for this one, decided in exact fractions, nothing shared."""
+    walk = walk_of(claim, "reference")
+    setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
+    return bool(judge(claim, setting)[1][0])
+
+
+def observations(claim: Claim, setting: Batch, format: AnyFormat) -> dict[str, str]:
+    """What each side of the claim's comparisons comes to, for the one element of a setting."""
+    seen: dict[str, str] = {}
+    for node, bound in in_scope(claim.ensures, setting):
+        if isinstance(node, e.Let | e.LetValue):
+            seen[node.name] = _shown(value(node.value, setting, bound), setting, format)
+        elif isinstance(node, e.Comparison):
+            for side in (node.left, node.right):
+                if not isinstance(side, e.Constant | e.Variable | e.Local):
+                    seen[str(side)] = _shown(value(side, setting, bound), setting, format)
+        elif isinstance(node, e.SameWord):
+            for word in (node.left, node.right):
+                if not isinstance(word, e.Text):
+                    numbers, names = setting.word(word)
+                    seen[str(word)] = names[int(numbers[0]) + 2]
+        elif isinstance(node, e.Accepted | e.Holds | e.Defined | e.SameChains):
+            seen[str(node)] = str(bool(setting.decide(node)[0])).lower()
+    return seen
+
+
+def _shown(side: Partial, setting: Batch, format: AnyFormat) -> str:
+    if side.missing[0]:
+        return "undefined"
+    number = np.atleast_1d(setting.arithmetic.codes(side.numbers))
+    return show_number(number[0] if number.dtype == object else decode(number, format)[0], format)

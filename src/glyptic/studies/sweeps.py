@@ -1,0 +1,252 @@
+"""One claim over many formats: where it holds, where it fails, and by what; as text and as a picture.
+
+>>> from glyptic.prove import B, Claim, Values, variables
+>>> x, = variables("x")
+>>> amplified = Claim(Values("x"), x * B * B == B, requires=x > 0, name="two products amplify")
+>>> print(sweep(amplified, "fixed:1..3 float:1..2,2", workers=1, progress=False))
+two products amplify
+format     answer   inputs  smallest counterexample
+─────────  ───────  ──────  ───────────────────────────
+fixed:1    Refuted       7  x = 1/2: [[x·B]·B] is 1/2
+fixed:2    Proved       31
+fixed:3    Proved      127
+float:1,2  Refuted      47  x = 1/8: [[x·B]·B] is 15/8
+float:2,2  Refuted      79  x = 1/16: [[x·B]·B] is 13/4
+>>> print(sweep(amplified, "fixed:2..4", workers=1, progress=False).verdict)
+Proved: two products amplify, in each of the formats
+  over formats fixed:2 fixed:3 fixed:4
+  by sweep: 669 inputs run
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from typing import Annotated, Any
+
+from tqdm.auto import tqdm
+
+from glyptic.arguments import Backend, Workers, Writable, checked
+from glyptic.carve import FactError
+from glyptic.errors import FileError, FormatError
+from glyptic.files import write_whole
+from glyptic.numbers import AnyFormat, Exact, parse_format
+from glyptic.parallel import WorkerLost, cores, stream
+from glyptic.prove.checking import check, in_format
+from glyptic.prove.claims.claim import Claim
+from glyptic.prove.claims.expressions import ClaimError
+from glyptic.prove.portable.claims import digest, doubts
+from glyptic.prove.portable.pinning import code_of_glyptic
+from glyptic.prove.portable.reading import read_json, sealed
+from glyptic.prove.verdicts.answers import (
+    Proved,
+    Refuted,
+    Unknown,
+    Vacuous,
+    Verdict,
+    verdict_from_json,
+    verdict_to_json,
+)
+from glyptic.studies.grids import format_grid
+from glyptic.text import table
+
+KIND, VERSION = "glyptic.prove.sweep", 3
+METHOD = "sweep"
+ClaimOf = Claim | Callable[[AnyFormat], Claim]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Verdicts by format, in the order of the formats."""
+
+    name: str
+    verdicts: dict[str, Verdict]
+
+    def __str__(self) -> str:
+        rows = []
+        for format, verdict in self.verdicts.items():
+            inputs = "" if verdict.inputs is None else verdict.inputs
+            rows.append((format, type(verdict).__name__, inputs, _seen(verdict)))
+        of_existence = any(isinstance(verdict, Proved) and verdict.witness for verdict in self.verdicts.values())
+        shown = "smallest witness" if of_existence else "smallest counterexample"
+        return f"{self.name}\n" + table(["format", "answer", "inputs", shown], rows, "llrl")
+
+    @property
+    def holds_in(self) -> tuple[str, ...]:
+        """The formats in which the claim is proved."""
+        return tuple(format for format, verdict in self.verdicts.items() if verdict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """One verdict for all the formats: proved if it is in each, refuted by the smallest in which it is, else open.
+
+        Where nothing meets the precondition in some format, and it is proved in all others, it is vacuous: there it says nothing.
+        """
+        said = f"{self.name}, in each of the formats"
+        over = f"formats {' '.join(self.verdicts)}"
+        about = {"method": METHOD, "over": over, "seconds": sum(one.seconds for one in self.verdicts.values())}
+        first = min(self.verdicts, key=self._rank)
+        found = self.verdicts[first]
+        rests = tuple(dict.fromkeys(text for one in self.verdicts.values() for text in getattr(one, "assumptions", ())))
+        match found:
+            case Refuted():
+                return replace(found, claim=f"{said}: not in {first}", **about)  # type: ignore[arg-type]
+            case Unknown(reason=reason):
+                open_ones = [name for name, one in self.verdicts.items() if isinstance(one, Unknown)]
+                return Unknown(said, reason=f"{first}: {reason}", tried=(f"open in {' '.join(open_ones)}",), **about)  # type: ignore[arg-type]
+            case Vacuous(requires=requires):
+                return Vacuous(said, requires=f"{requires} in {first}", assumptions=rests, **about)  # type: ignore[arg-type]
+        counts = [one.inputs for one in self.verdicts.values()]
+        inputs = sum(count for count in counts if count is not None) if None not in counts else None
+        solvers = tuple(f"{name} by {one.method}" for name, one in self.verdicts.items())
+        return Proved(said, inputs=inputs, solvers=solvers, assumptions=rests, **about)  # type: ignore[arg-type]
+
+    def _rank(self, format: str) -> tuple[int, float]:
+        """Refutations before what is open, that before what says nothing, and proofs last; small formats first."""
+        read = parse_format(format)
+        kinds = (Refuted, Unknown, Vacuous, Proved)
+        return kinds.index(type(self.verdicts[format])), inf if isinstance(read, Exact) else read.size
+
+    @property
+    def conclusion(self) -> str:
+        """The one verdict in a line."""
+        verdict = self.verdict
+        why = verdict.why if isinstance(verdict, Refuted) else verdict.reason if isinstance(verdict, Unknown) else ""
+        why = f"nothing meets {verdict.requires}" if isinstance(verdict, Vacuous) else why
+        return f"{type(verdict).__name__}: {verdict.claim}{f'; {why}' if why else ''}"
+
+    def figure(self, path: str | os.PathLike[str]) -> None:
+        """The picture: floats by e and s, everything else in a row each."""
+        from glyptic.studies.pictures import draw_sweep
+
+        draw_sweep(self, path)
+
+
+def _seen(verdict: Verdict) -> str:
+    """What a row shows beside the answer: the counterexample, the witness, or why it is open."""
+    match verdict:
+        case Refuted():
+            return verdict.why
+        case Unknown(reason=reason):
+            return reason
+        case Proved(witness=witness) if witness is not None:
+            return str(witness)
+    return ""
+
+
+@checked
+def sweep(
+    claim: ClaimOf,
+    formats: str | Iterable[AnyFormat | str],
+    *,
+    backend: Backend = "loky",
+    workers: Workers | None = None,
+    kept: Annotated[str | os.PathLike[str], Writable()] | None = None,
+    name: str = "",
+    progress: bool = True,
+    **means: Any,
+) -> Sweep:
+    """Check a claim, or the claim that a function builds for each format, in every format of a grid.
+
+    With `kept`, finished formats are kept in that file, and a sweep started again goes on from there: with those formats whose
+    claim, weights included, is the same as then, and was decided.
+    """
+    wanted = format_grid(formats) if isinstance(formats, str) else [_read_format(format) for format in formats]
+    if not wanted:
+        raise FormatError("no formats are given to sweep over; name some, such as fixed:1..8.")
+    title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
+    done = {} if kept is None else _still_good(_read(Path(kept), title), claim, wanted)
+    workers = workers or cores()
+    with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, leave=False, disable=not progress) as bar:
+
+        def left() -> Iterator[tuple[ClaimOf, AnyFormat, dict[str, Any]]]:
+            yield from ((claim, format, means) for format in wanted if str(format) not in done)
+
+        for deaths in range(6):
+            try:
+                for format, cell in stream(_check, left(), backend, workers):
+                    if format not in done:
+                        done[format] = cell
+                        bar.update()
+                        if kept is not None:
+                            _write(Path(kept), title, done)
+                break
+            except WorkerLost:
+                if deaths == 5:
+                    raise
+    return Sweep(title, {str(format): done[str(format)].verdict for format in wanted})
+
+
+def _read_format(format: AnyFormat | str) -> AnyFormat:
+    return parse_format(format) if isinstance(format, str) else format
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One format's verdict, with the digest of the claim that it is about ("" if the construction refuses the format)."""
+
+    digest: str
+    verdict: Verdict
+
+
+def _made(claim: ClaimOf, format: AnyFormat) -> Claim:
+    return in_format(claim if isinstance(claim, Claim) else claim(format), format)
+
+
+def _check(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[str, _Cell]:
+    """One format, in one worker; a construction or a claim that is not for the format is an answer too, any other error one."""
+    try:
+        made = _made(claim, format)
+        known = "" if doubts(made) else digest(made)  # of a predicate that may change nothing is kept
+        return str(format), _Cell(known, check(made, **{"workers": 1, "progress": False, **means}))
+    except (FormatError, FactError, ClaimError) as error:
+        said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
+        reason = f"{type(error).__name__}: {error}"
+        return str(format), _Cell("", Unknown(said, "construction", str(format), reason))
+
+
+# Kept files -------------------------------------------------------------------------------------------------------------
+
+
+def _still_good(cells: dict[str, _Cell], claim: ClaimOf, wanted: Iterable[AnyFormat]) -> dict[str, _Cell]:
+    """The cells that need not be checked again: decided, and about what is claimed now."""
+    good = {}
+    for format in wanted:
+        cell = cells.get(str(format))
+        if cell is None or isinstance(cell.verdict, Unknown) or not cell.digest:
+            continue
+        if cell.digest == digest(_made(claim, format)):
+            good[str(format)] = cell
+    return good
+
+
+def _write(path: Path, title: str, done: dict[str, _Cell]) -> None:
+    cells = {format: {"digest": cell.digest, **verdict_to_json(cell.verdict)} for format, cell in done.items()}
+    content = sealed({"kind": KIND, "version": VERSION, "code": code_of_glyptic(), "name": title, "cells": cells})
+    write_whole(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode(), "the sweep")
+
+
+def _read(path: Path, title: str) -> dict[str, _Cell]:
+    if not path.exists():
+        return {}
+    try:
+        content = read_json(path, "a sweep")
+    except FileError as error:
+        said = str(error).rstrip(".")
+        raise FileError(f"{path} cannot be read as a sweep ({said}); delete it, or name another.") from None
+    try:
+        if (content["kind"], content["version"], content["name"]) != (KIND, VERSION, title):
+            raise FileError(f"{path} is not a file of the sweep {title!r}; delete it, or name another.")
+        if content != sealed(content) or content["code"] != code_of_glyptic():
+            raise FileError(f"{path} was edited, or written by another Glyptic; delete it, or name another.")
+        return {format: _cell(**data) for format, data in content["cells"].items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise FileError(f"{path} cannot be read as a sweep ({error}); delete it, or name another.") from None
+
+
+def _cell(digest: str, **verdict: Any) -> _Cell:
+    return _Cell(digest, verdict_from_json(verdict))

@@ -1,0 +1,81 @@
+"""A theorem is worth what its broken versions show: every weight of a construction in turn is made 0, and the theorem must fail.
+
+Weights whose loss changes nothing are told: a part that is not needed at the values the theorem ranges over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from glyptic.exact.transformer import Transformer, map_codes, parts
+from glyptic.prove.claims.claim import Block, Claim
+from glyptic.prove.methods import smt
+from glyptic.prove.verdicts.answers import Refuted
+from glyptic.theorems.proving import read_scope, theorem
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A claim about a construction one of whose weights is 0."""
+
+    weight: str
+    claim: Claim
+
+
+def mutants(claim: Claim) -> Iterator[Mutant]:
+    """The claim with each weight in turn, of the layers that the construction added, set to 0.
+
+    Where two transformers are compared, the first is what was there before.
+    """
+    subject = claim.subject
+    assert isinstance(subject, Block)
+    *rest, (label, built) = subject.transformers.items()
+    old = len(rest[0][1].layers) if rest else 0
+    first = 0 if all(len(t.layers) == len(built.layers) for _, t in rest) else old
+    for part, place in _weights(built, first):
+        broken = {**subject.transformers, label: _without(built, part, place)}
+        where = f"{part}[{', '.join(map(str, place))}]"
+        yield Mutant(where, replace(claim, subject=replace(subject, transformers=broken)))
+
+
+def _weights(built: Transformer, first: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for name, codes, _ in parts(built):
+        inside = name.startswith("layers.") and int(name.split(".")[1]) >= first
+        if inside or (name == "output" and not built.layers):
+            for place in np.argwhere(codes):
+                yield name, tuple(int(i) for i in place)
+
+
+def _without(built: Transformer, part: str, place: tuple[int, ...]) -> Transformer:
+    def change(codes: np.ndarray, name: str) -> np.ndarray:
+        if name != part:
+            return codes
+        out = codes.copy()
+        out[place] = 0
+        return out
+
+    return map_codes(built, change)
+
+
+@dataclass(frozen=True)
+class Breaking:
+    """How many of a construction's weights the theorem misses when they are gone, and which it does not."""
+
+    theorem: str
+    weights: int
+    refuted: int
+    unmissed: tuple[str, ...]
+
+
+def break_all(name: str, scope: str, seconds: float | None = 60.0) -> Breaking:
+    """Break every weight of a construction in turn."""
+    format, products = read_scope(scope)
+    unmissed, total = [], 0
+    for mutant in mutants(theorem(name).claim(format, products)):
+        total += 1
+        if not isinstance(smt.check(mutant.claim, format, seconds=seconds), Refuted):
+            unmissed.append(mutant.weight)
+    return Breaking(name, total, total - len(unmissed), tuple(unmissed))

@@ -1,0 +1,158 @@
+"""Every construction's theorem, in every format of a list, by solvers: what `glyptic prove --library` runs and prints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from glyptic.carve import FactError
+from glyptic.errors import InputError
+from glyptic.numbers import Format, Products, parse_format
+from glyptic.parallel import cores, stream
+from glyptic.prove.methods import smt
+from glyptic.prove.methods.smt.questions import Rules
+from glyptic.prove.verdicts.answers import Proved, Refuted, Verdict
+from glyptic.text import table as text_table
+from glyptic.theorems.catalogue import THEOREMS, Theorem
+
+FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
+FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
+OTHERS = ("fixed:4/even", "float:2,2/even", "fixed:4 fused", "float:2,2 fused")
+SCOPES = (*FIXED, *FLOATS, *OTHERS)  # a format, and how products are read
+
+
+@dataclass(frozen=True)
+class Row:
+    """A theorem in a scope: what came of it."""
+
+    theorem: str
+    says: str
+    scope: str
+    verdict: Verdict | None  # None: the construction is refused there
+    refusal: str = ""
+    seconds: float = 0.0
+
+    @property
+    def mark(self) -> str:
+        """One of those that the legend explains."""
+        match self.verdict:
+            case None:
+                return "–"
+            case Proved(solvers=solvers):
+                agreed = sum(": unsat" in said for said in solvers)
+                return "✓s" if not agreed else "✓1" if agreed == 1 else "✓"
+        return "✗" if isinstance(self.verdict, Refuted) else "?"
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing is wrong: it is proved, or the construction says itself that it is not for this format."""
+        return self.verdict is None or isinstance(self.verdict, Proved)
+
+
+def read_scope(scope: str) -> tuple[Format, Products]:
+    """`fixed:4 fused` as a format and a reading of products."""
+    name, _, products = scope.partition(" ")
+    format = parse_format(name)
+    if not isinstance(format, Format):
+        raise InputError(f"{name}: the theorems are about finite formats, which have a largest value B; choose fixed:4.")
+    return format, "fused" if products == "fused" else "rounded"
+
+
+def theorem(name: str) -> Theorem:
+    """The theorem of a name."""
+    found = next((one for one in THEOREMS if one.name == name), None)
+    if found is None:
+        raise InputError(f"no theorem {name!r}; there are {'; '.join(one.name for one in THEOREMS)}.")
+    return found
+
+
+@dataclass(frozen=True)
+class Job:
+    """A theorem to prove in a scope, and what each solver may take; in plain terms one is asked."""
+
+    theorem: str
+    scope: str
+    seconds: float | None = 60.0
+    megabytes: int | None = 4096
+    terms: Rules = "simplified"
+
+
+def prove(job: Job) -> Row:
+    """One theorem in one scope."""
+    one, (format, products), start = theorem(job.theorem), read_scope(job.scope), time.process_time()
+    limits: dict[str, Any] = {"seconds": job.seconds, "megabytes": job.megabytes}
+    solvers = ("bitwuzla",) if job.terms == "plain" else None  # the simplifier, which it is to confirm, has spoken before
+    try:
+        verdict = smt.check(one.claim(format, products), format, terms=job.terms, solvers=solvers, **limits)
+    except FactError as error:
+        return Row(job.theorem, one.says, job.scope, None, str(error))
+    return Row(job.theorem, one.says, job.scope, verdict, seconds=time.process_time() - start)
+
+
+def prove_all(
+    scopes: Sequence[str] = SCOPES,
+    names: Sequence[str] | None = None,
+    *,
+    seconds: float | None = 60.0,
+    megabytes: int | None = 4096,
+    terms: Rules = "simplified",
+    workers: int | None = None,
+    kept: Path | None = None,
+    progress: bool = True,
+) -> list[Row]:
+    """All theorems in all scopes, over all cores; each solver may take `seconds` and `megabytes` for one.
+
+    With `kept`, rows are kept in that file as they come, and a run started again goes on from there.
+
+    >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
+    ['✓s', '✓']
+    """
+    from glyptic.theorems.keeping import Kept
+
+    chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
+    jobs = [Job(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
+    store = None if kept is None else Kept(kept)
+    rows = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
+    left = [(job,) for job in jobs if job not in rows]
+    with tqdm(total=len(jobs), initial=len(rows), desc="theorems", leave=False, disable=not progress) as bar:
+        for job, row in stream(_with_job, left, workers=workers or cores()):
+            rows[job] = row
+            bar.update()
+            if store is not None:
+                store.enter(job, row)
+    return [rows[job] for job in jobs]
+
+
+def _with_job(job: Job) -> tuple[Job, Row]:
+    return job, prove(job)
+
+
+LEGEND = """✓ proved for all values, two solvers agree · ✓s the terms simplify to the theorem, no solver was asked
+✓1 one solver alone, the others at their limits · – the construction refuses the format · ✗ refuted · ? open
+Each column is a format, /even with ties to even; fused: products enter the running sum unrounded."""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Theorems down, scopes across."""
+    scopes = list(dict.fromkeys(row.scope for row in rows))
+    marks = {(row.theorem, row.scope): row.mark for row in rows}
+    names = dict.fromkeys(row.theorem for row in rows)
+    return text_table(
+        ["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names]
+    )
+
+
+def main_table(scopes: Sequence[str] = SCOPES, names: Sequence[str] | None = None, **means: Any) -> int:
+    """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
+    rows = prove_all(scopes, names, **means)
+    print(table(rows))
+    print("\n" + LEGEND)
+    for row in rows:
+        if not row.good:
+            print(f"\n{row.theorem} in {row.scope}: {row.verdict}")
+    return 0 if all(row.good for row in rows) else 1
