@@ -23,7 +23,7 @@ BLOCK = 64  # queries in a block: large enough for full matrix products, small e
 def blocked_attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float, window: int | None = None
 ) -> Tensor:
-    """q [B, H, T, K], k and v [B, H, S, ·], an additive mask → [B, H, T, V]; with a window key j is seen only if |i − j| < window."""
+    """q [B, H, T, K], k and v [B, H, S, ·], an additive mask → [B, H, T, V]; a window w hides |i − j| ≥ w."""
     if mask is not None:
         if mask.requires_grad:
             raise ModelError("backend='blocked' has no gradient for a learned bias; use 'sdpa' or 'reference'.")
