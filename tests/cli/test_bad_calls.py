@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 import pytest
 from tests.cli.bad_values import values_for, words_for
 
-from glyptic import languages, prove
+from glyptic import languages, lint, programs, prove, studies, theorems
 from glyptic.carve.examples import by_name
 from glyptic.cli import COMMANDS, main
 from glyptic.cli.reading import flag
@@ -108,7 +108,7 @@ def test_all_bad_values_of_all_flags_are_refused_in_a_sentence(capsys: pytest.Ca
 
 
 def good_arguments() -> dict[str, dict[str, Any]]:
-    """A call of each public function of `prove` that would be answered."""
+    """A call of each public function of the rooms around `prove` that would be answered."""
     T, (x,) = by_name("parity:3", Fixed(4)), prove.variables("x")
     claim = prove.Claim(prove.Values("x", Fixed(2)), x * 1 == x)
     verdict = prove.check(claim, progress=False)
@@ -154,10 +154,17 @@ def good_arguments() -> dict[str, dict[str, Any]]:
 ANY = {"exp", "maximum", "minimum", "relu", "root", "softmax"}  # of values alone: what is none is a ClaimError of their own
 
 
+def public_functions() -> dict[str, Any]:
+    """What these rooms offer, by name."""
+    rooms = (prove, languages, programs, studies, theorems)
+    offered = {name: getattr(room, name) for room in rooms for name in room.__all__} | {"lint": lint.lint}
+    return {name: value for name, value in offered.items() if inspect.isfunction(value)}
+
+
 def function_calls() -> list[tuple[str, dict[str, Any]]]:
     made = []
     for name, good in good_arguments().items():
-        function = getattr(prove, name)
+        function = public_functions()[name]
         hints = get_type_hints(function, include_extras=True)
         for parameter in inspect.signature(function).parameters.values():
             if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
@@ -166,9 +173,8 @@ def function_calls() -> list[tuple[str, dict[str, Any]]]:
     return made
 
 
-def test_every_public_function_of_prove_is_called_badly() -> None:
-    public = {name for name in prove.__all__ if inspect.isfunction(getattr(prove, name))}
-    assert public - ANY == set(good_arguments())
+def test_every_public_function_is_called_badly() -> None:
+    assert set(public_functions()) - ANY == set(good_arguments())
 
 
 def test_bad_arguments_of_functions_are_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -176,7 +182,7 @@ def test_bad_arguments_of_functions_are_refused_in_a_sentence(tmp_path: Path) ->
     for name, given in function_calls():
         try:
             with at_most(SECONDS):
-                answer = getattr(prove, name)(**given)
+                answer = public_functions()[name](**given)
             wrong.append(f"{name}({str(given)[:200]}): {answer!r}")
         except GlypticError as error:
             if "\n" in str(error):
