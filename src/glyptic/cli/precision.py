@@ -18,7 +18,7 @@ _TOGETHER = 1 << 12  # texts that the large format answers in one batch
 
 
 @dataclass(frozen=True)
-class Precision:
+class PrecisionCommand:
     """The least precision s(n) of a built-in decider, or of the recogniser of a regular language, as a table and a figure.
 
     A decider is right at n if it decides the language that is named, or else if it answers all inputs of length n as it does in a

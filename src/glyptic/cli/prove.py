@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Prove:
+class ProveCommand:
     """Prove or refute what a transformer computes, on all inputs up to a length.
 
     Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
@@ -64,7 +64,7 @@ class Prove:
     theorem: str | None = None
     """With --library: only the theorem of this name, such as zero.at."""
     terms: Literal["simplified", "plain"] = "simplified"
-    """With --library or --recheck: plain puts every block to the solvers as it is, without Glyptic's own simplification."""
+    """With --library or --recheck: plain puts all layers to the solvers as they are, without Glyptic's own simplification."""
     max_length: Annotated[int, Count(1, 10**6)] | None = None
     """The longest inputs; by default what the transformer reads."""
     min_length: Annotated[int, Count(1, 10**6)] = 1

@@ -11,10 +11,10 @@ from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.elements.counting import count_values
-from glyptic.prove.methods.enumeration.deciding import Means, enumerate_claim
+from glyptic.prove.methods.enumeration.deciding import EnumerationLimits, enumerate_claim
 from glyptic.prove.verdicts.answers import Unknown, Verdict
 
 Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
@@ -46,7 +46,7 @@ def check(
     and what that leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on
     from there when it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
     `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
-    a block to the solvers as it is, without the rules by which terms are simplified.
+    layers to the solvers as they are, without the rules by which terms are simplified.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -84,7 +84,7 @@ def check(
         found = smt.check(claim, claim.subject.format, terms=terms, **stated)
         return found if first is None or not isinstance(found, Unknown) else first
     path = None if journal is None else Path(journal)
-    return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
+    return enumerate_claim(claim, EnumerationLimits(engine, backend, workers, path, seconds, count_all, progress))
 
 
 def _refuse_idle_means(method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None) -> None:
@@ -106,7 +106,7 @@ def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool)
         from glyptic.prove.methods import symbolic
 
         return symbolic.check(claim, seconds=seconds)
-    if method == "bounds" or (method == "auto" and isinstance(subject, Block) and _too_many(claim)):
+    if method == "bounds" or (method == "auto" and isinstance(subject, Layers) and _too_many(claim)):
         from glyptic.prove.methods import bounds
 
         if method == "bounds":

@@ -23,7 +23,7 @@ from glyptic.numbers import Exact, encode, number
 from glyptic.prove.certificates.saving import METHODS, example_in, load_certificate, size_of_claim
 from glyptic.prove.checking import check
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.elements.batches import free_names
 from glyptic.prove.portable.claims import Predicates, node_to_json
 from glyptic.prove.portable.transformers import difference, fingerprint
@@ -83,7 +83,7 @@ def recheck(
     """
     claim, said = load_certificate(path, predicate)
     bare, notes = _without_names(claim, _given(claim, models))
-    case = _Case(bare, claim, said, count_all, means)
+    case = _CertifiedClaim(bare, claim, said, count_all, means)
     if isinstance(said, Unknown):
         return Recheck(said, str(bare), "there is nothing to confirm: the claim was left open", False, notes)
     if example_in(said) is not None:
@@ -161,9 +161,9 @@ def _about(automaton: Automaton, vocabulary: Sequence[str]) -> str:
 
 
 def _zeros(claim: Claim) -> Iterator[str]:
-    """What enters a block unsaid: the places that are neither free nor set hold 0."""
+    """What enters layers unsaid: the places that are neither free nor set hold 0."""
     subject = claim.subject
-    if isinstance(subject, Block):
+    if isinstance(subject, Layers):
         held = {*subject.free, *subject.fixed, *((c, i) for c in subject.from_positions for i in range(subject.positions))}
         names = dict.fromkeys(c for t in subject.transformers.values() for c in t.coordinates)
         zero = [f"{c}@{i}" for c in names for i in range(subject.positions) if (c, i) not in held]
@@ -202,7 +202,7 @@ def _mapped(node: Any, change: Callable[[Any], Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _CertifiedClaim:
     """A certificate's claim, without the file's names and with them, and what it says."""
 
     claim: Claim
