@@ -68,10 +68,10 @@ class PrecisionCommand:
         if self.construction == "automaton" or self.language is not None or self.tomita is not None:
             refuse_idle(self, ("large",), "where a language is named, which says what is right")
         build, right = self._construction()
-        means: dict[str, Any] = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
-        means["seconds"] = self.seconds
-        limits: dict[str, Any] = {"exponents": self.exponents, "largest": self.largest, "name": self.construction}
-        found = least_precision(build, self.max_length, of=right, **limits, **means)
+        found = least_precision(
+            build, self.max_length, of=right, exponents=self.exponents, largest=self.largest, name=self.construction,
+            steps=parse_steps(self.steps), backend=self.backend, workers=self.workers, seconds=self.seconds,
+        )  # fmt: skip
         print(found)
         if self.figure is not None:
             found.figure(self.figure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
@@ -106,15 +107,19 @@ def layers(
     *,
     free: Iterable[str | Place] | None = None,
     positions: Annotated[int, Count(1, 10_000)] = 1,
+    fixed: Mapping[Place, Any] = MappingProxyType({}),
+    from_positions: Iterable[str] = (),
     weights: Iterable[str | Entry] = (),
-    **rest: Any,
+    first: int = 0,
+    last: int | None = None,
 ) -> Layers:
     """Layers fed with values; `free` names coordinates (at every position) or places; None: every coordinate not set otherwise.
 
     `weights` names weight arrays whose entries are free, all of them or one: "output", ("output", (0, 1)).
     """
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
-    held = set(rest.get("from_positions", ())) | {name for name, _ in rest.get("fixed", {})}
+    from_positions = tuple(from_positions)
+    held = {*from_positions, *(name for name, _ in fixed)}
     wanted = [name for name in transformer.coordinates if name not in held] if free is None else list(free)
     places: list[Place] = []
     for item in wanted:
@@ -126,7 +131,7 @@ def layers(
             entries += [(array, ())] if shape is None else [(array, index) for index in np.ndindex(shape)]
         else:
             entries.append((array[0], tuple(array[1])))
-    return Layers(named, positions=positions, free=tuple(places), free_weights=tuple(entries), **rest)
+    return Layers(named, first, last, positions, tuple(places), dict(fixed), from_positions, tuple(entries))
 
 
 @dataclass(frozen=True)
