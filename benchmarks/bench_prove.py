@@ -17,11 +17,11 @@ from glyptic.exact.running import chunk_size
 from glyptic.languages import regular
 from glyptic.numbers import Fixed
 from glyptic.prove import B, Proved, Values, after, before, check, variables
-from glyptic.prove.claims.claim import Claim, block
+from glyptic.prove.claims.claim import Claim, layers
 from glyptic.prove.elements.batches import judge, setting_of_visit, walk_of
 from glyptic.prove.elements.trie import numbered, whole_visit
 from glyptic.prove.methods import bounds, smt, symbolic
-from glyptic.prove.methods.enumeration.units import Job, Unit, work
+from glyptic.prove.methods.enumeration.portions import Enumeration, Portion, work
 from glyptic.prove.questions import decisiveness, recognition
 from glyptic.theorems.proving import theorem
 
@@ -30,7 +30,7 @@ LENGTH = 16
 
 def shared(claim: Claim, prefix: tuple[int, ...]) -> int:
     """All inputs below a prefix, prefixes shared: what `check` does."""
-    tally = work(Job(claim), Unit(prefix, LENGTH))
+    tally = work(Enumeration(claim), Portion(prefix, LENGTH))
     assert tally is not None
     assert tally.failures == 0
     return tally.inputs
@@ -140,7 +140,7 @@ def dense_rows() -> list[dict[str, object]]:
     found = []
     for depth in (1, 2, 3):
         sizes = Sizes(layers=depth, heads=0, width=4, hidden=5, density=1.0)
-        claim = Claim(block(random_transformer(Fixed(4), 2, sizes)), abs(after("x0")) <= 14, requires=near)
+        claim = Claim(layers(random_transformer(Fixed(4), 2, sizes)), abs(after("x0")) <= 14, requires=near)
         start = time.process_time()
         verdict = bounds.check(claim)
         assert isinstance(verdict, Proved)

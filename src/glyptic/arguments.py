@@ -19,6 +19,9 @@ glyptic.errors.InputError: noise is nan, and must be a number of at least 0.
 >>> sample(3, how="some")
 Traceback (most recent call last):
 glyptic.errors.InputError: how is 'some', and must be one of 'all', 'one'.
+>>> sample(3, nois=0.5)
+Traceback (most recent call last):
+glyptic.arguments.UnknownArgument: sample() has no argument nois; did you mean noise?
 """
 
 from __future__ import annotations
@@ -28,19 +31,25 @@ import os
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from functools import wraps
 from math import isfinite, isinf, prod
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Protocol, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from glyptic.errors import FileError, GlypticError, InputError
 from glyptic.text import printable
 
+_Kinds = inspect.Parameter
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SHOWN, _SHOWN_OF_PATHS = 60, 200  # characters of a value that a sentence repeats
 _LONGEST_PATH = 4000  # characters
 _LONGEST_WRITTEN = 200  # bytes of a name, to which temporary names add some
+
+
+class UnknownArgument(InputError, TypeError):
+    """A keyword that the function which was called does not have."""
 
 
 class Rule(Protocol):
@@ -181,25 +190,48 @@ Backend = Literal["loky", "ray", "dask", "sequential"]
 
 
 def checked(function: Function) -> Function:
-    """The function, which now refuses what its signature does not admit before anything is done."""
+    """The function, which now refuses what its signature does not admit before anything is done.
+
+    `**limits: Unpack[Limits]`, for a TypedDict, is read as the keywords of that dictionary.
+    """
     signature = inspect.signature(function)
+    kinds = {name: parameter.kind for name, parameter in signature.parameters.items()}
+    named_ones = [name for name, kind in kinds.items() if kind in (_Kinds.POSITIONAL_OR_KEYWORD, _Kinds.KEYWORD_ONLY)]
+    rest = next((name for name, kind in kinds.items() if kind is _Kinds.VAR_KEYWORD), "")
     hints: dict[str, Any] = {}
+    unpacked: dict[str, Any] = {}
 
     @wraps(function)
     def checking(*positional: Any, **named: Any) -> Any:
+        if not hints:  # at the first call, when every name that they are written with is there
+            hints.update(_hints(function))
+            unpacked.update(_unpacked(hints.get(rest)))
+        for name in named if unpacked or not rest else ():
+            if name not in named_ones and name not in unpacked:
+                raise _unknown(function, name, [*named_ones, *unpacked])
         try:
             bound = signature.bind(*positional, **named)
         except TypeError:
             return function(*positional, **named)  # Python's own sentence, which names the function
-        if not hints:  # at the first call, when every name that they are written with is there
-            hints.update(_hints(function))
         for name, value in bound.arguments.items():
-            kind = signature.parameters[name].kind
-            if name in hints and kind not in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            if name == rest:
+                bound.arguments[name] = {key: fitting(unpacked.get(key), key, one) for key, one in value.items()}
+            elif name in hints and kinds[name] is not _Kinds.VAR_POSITIONAL:
                 bound.arguments[name] = fitting(hints[name], name, value)
         return function(*bound.args, **bound.kwargs)
 
     return checking  # type: ignore[return-value]
+
+
+def _unpacked(hint: Any) -> dict[str, Any]:
+    """The keywords that `Unpack` of a TypedDict stands for; of anything else, none."""
+    return get_type_hints(get_args(hint)[0], include_extras=True) if get_origin(hint) is Unpack else {}
+
+
+def _unknown(function: Callable[..., Any], name: str, names: Sequence[str]) -> UnknownArgument:
+    near = get_close_matches(name, names, 1)
+    remedy = f"did you mean {near[0]}?" if near else f"it has {', '.join(names)}."
+    return UnknownArgument(f"{function.__qualname__}() has no argument {shown(name)[1:-1]}; {remedy}")
 
 
 def rules_in(hint: Any) -> Iterator[Rule]:

@@ -18,12 +18,12 @@ from glyptic import prove, studies
 from glyptic.languages.automata import regular
 from glyptic.numbers import Fixed
 from glyptic.programs.automata import recogniser
-from glyptic.prove.methods.enumeration import deciding, units
+from glyptic.prove.methods.enumeration import deciding, portions
 
-units.INPUTS_IN_UNIT = 1 << 8  # many small units, so that half-way exists
+portions.INPUTS_IN_PORTION = 1 << 8  # many small portions, so that half-way exists
 deciding._ALONE_SECONDS = 0.0  # workers at once
 LENGTH = 14
-HALF = {"language": 28, "sweep": 4}  # of 65 units (the journal lags a little); of 10 formats
+HALF = {"language": 28, "sweep": 4}  # of 65 portions (the journal lags a little); of 10 formats
 
 
 def note(folder: str) -> None:

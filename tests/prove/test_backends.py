@@ -57,7 +57,7 @@ def with_a_death(what, backend, folder):
 @pytest.mark.parametrize("backend", ["loky", "ray", "dask"])
 def test_a_worker_killed_half_way_loses_nothing_and_nothing_counts_twice(backend, tmp_path):
     result = with_a_death("language", backend, tmp_path)
-    (done,) = result["done_at_death"]  # one death, about half-way through the 65 units
+    (done,) = result["done_at_death"]  # one death, about half-way through the 65 portions
     assert 28 <= len(done) <= 44
     assert result["workers"] > 2  # a worker that began after it: there was work left
     assert (result["answer"], result["inputs"]) == ("Proved", 2**15 - 2)
@@ -135,8 +135,9 @@ def test_a_command_interrupted_goes_on_from_its_journal(tmp_path):
     """SIGINT to the whole command, then the same command again."""
     journal = tmp_path / "journal.json"
     script = (
-        "import sys; from glyptic.prove.methods.enumeration import units; units.INPUTS_IN_UNIT = 256; "
-        "from glyptic import cli; cli.COMMANDS['prove'] = ('glyptic.cli.prove:Prove', ''); sys.exit(cli.main(sys.argv[1:]))"
+        "import sys; from glyptic.prove.methods.enumeration import portions; portions.INPUTS_IN_PORTION = 256; "
+        "from glyptic import cli; cli.COMMANDS['prove'] = ('glyptic.cli.prove:ProveCommand', ''); "
+        "sys.exit(cli.main(sys.argv[1:]))"
     )
     words = ["prove", "palindromes:16", "--decisive", "--engine", "fast", "--workers", "1", "--journal", str(journal)]
     command = [sys.executable, "-c", script, *words]

@@ -10,7 +10,7 @@ from glyptic import prove
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.numbers import Fixed, Float, Ieee, Q
 from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, Values, variables
-from glyptic.prove.claims.claim import block, exists, inputs
+from glyptic.prove.claims.claim import exists, inputs, layers
 from glyptic.prove.claims.evaluation import value
 from glyptic.prove.claims.expressions import (
     after,
@@ -27,8 +27,8 @@ from glyptic.prove.claims.expressions import (
 )
 from glyptic.prove.elements.batches import setting_of_codes
 from glyptic.prove.methods import bounds
-from glyptic.prove.methods.bounds import layers
-from glyptic.prove.methods.bounds.layers import BoxSetting
+from glyptic.prove.methods.bounds import boxes
+from glyptic.prove.methods.bounds.boxes import BoxSetting
 from glyptic.prove.verdicts.minimise import fails
 
 x, y = variables("x y")
@@ -55,7 +55,7 @@ def test_random_dense_layers_as_by_enumeration(format, products) -> None:
     kinds = set()
     for seed, options in enumerate([Options(products=products), Options(products=products, answer="logits", ties="first")]):
         T = dense(format, seed, options)
-        subject = block(T)
+        subject = layers(T)
         claims = [
             Claim(subject, abs(after("x0")) <= 1, requires=abs(before("x0")) + abs(before("x1")) <= 1),
             Claim(subject, after("x0") <= before("x1")),
@@ -95,7 +95,7 @@ def test_the_ends_hold_at_every_point_of_a_box(format) -> None:
     """Every expression of a claim, at points of random boxes, against a run of the engine."""
     chance = np.random.default_rng(1)
     T = dense(format, 3, Options(products="fused"), depth=3, width=3)
-    claim = Claim(block(T), (after("x0") == 0) | (answer() == "YES"))
+    claim = Claim(layers(T), (after("x0") == 0) | (answer() == "YES"))
     ends = chance.integers(format.min_code, format.max_code + 1, (2, 3, 200))
     low, high = ends.min(axis=0), ends.max(axis=0)
     boxes = BoxSetting(claim, low, high)
@@ -127,14 +127,14 @@ def test_dense_layers_of_width_4_in_fixed_4(depth) -> None:
     """More than 10^10 values enter; `auto` tries bounds before it asks solvers."""
     T = dense(Fixed(4), 2, depth=depth, width=4)
     for ensures in (abs(after("x0")) <= 14, abs(logit("YES") - logit("NO")) <= 15):
-        verdict = prove.check(Claim(block(T), ensures, requires=SMALL))
+        verdict = prove.check(Claim(layers(T), ensures, requires=SMALL))
         assert isinstance(verdict, Proved), verdict
         assert verdict.method == "bounds"
         assert verdict.solvers[0].endswith(" boxes")
 
 
 def test_a_certificate_is_rechecked_by_bounds(tmp_path) -> None:
-    claim = Claim(block(dense(Fixed(4), 2, width=4)), abs(after("x0")) <= 14, requires=SMALL)
+    claim = Claim(layers(dense(Fixed(4), 2, width=4)), abs(after("x0")) <= 14, requires=SMALL)
     verdict = prove.check(claim)
     assert (type(verdict), verdict.method) == (Proved, "bounds")
     prove.save_certificate(tmp_path / "c.json", claim, verdict)
@@ -143,10 +143,10 @@ def test_a_certificate_is_rechecked_by_bounds(tmp_path) -> None:
 
 def test_a_counterexample_in_a_large_format_is_run_in_fractions() -> None:
     T = dense(Fixed(8), 5, depth=2, width=3)
-    verdict = prove.check(Claim(block(T), after("x0") <= before("x0")), method="bounds")
+    verdict = prove.check(Claim(layers(T), after("x0") <= before("x0")), method="bounds")
     assert isinstance(verdict, Refuted)
     codes = [Fixed(8).code(prove_number) for prove_number in map(_number, verdict.counterexample.values.values())]
-    assert fails(Claim(block(T), after("x0") <= before("x0")), codes)
+    assert fails(Claim(layers(T), after("x0") <= before("x0")), codes)
 
 
 def _number(text: str):
@@ -157,9 +157,9 @@ def _number(text: str):
 
 def test_what_is_not_bounded_is_said() -> None:
     attentive = random_transformer(Fixed(2), 1)
-    assert "attention" in bounds.check(Claim(block(attentive), after("x0") == 0)).reason
+    assert "attention" in bounds.check(Claim(layers(attentive), after("x0") == 0)).reason
     normed = random_transformer(Fixed(2), 1, Sizes(heads=0), Options(norm="pre"))
-    assert "LayerNorm" in bounds.check(Claim(block(normed), after("x0") == 0)).reason
+    assert "LayerNorm" in bounds.check(Claim(layers(normed), after("x0") == 0)).reason
     assert "inputs" in bounds.check(Claim(inputs(attentive, max_length=2), answer() == "YES")).reason
     hard = Claim(Values("x y", Fixed(8)), x + y == y + x)  # true, but of no box larger than a point
     verdict = bounds.check(hard, boxes=1000)
@@ -170,7 +170,7 @@ def test_what_is_not_bounded_is_said() -> None:
 
 def test_ends_taken_the_wrong_way_are_seen(monkeypatch) -> None:
     """Without the exchange of ends under negative weights the bounds are none: the tests above would see it."""
-    monkeypatch.setattr(layers, "doubled", lambda codes: np.kron(codes, np.eye(2, dtype=codes.dtype)))
+    monkeypatch.setattr(boxes, "doubled", lambda codes: np.kron(codes, np.eye(2, dtype=codes.dtype)))
     with pytest.raises(AssertionError):
         test_the_ends_hold_at_every_point_of_a_box(Fixed(3))
 
@@ -180,7 +180,7 @@ def test_one_transformer_may_run_in_fractions_beside_another_in_kernels(first) -
     """In fixed:16 rounded products are compiled, and fused ones are not."""
     T = doubled(Fixed(16)).with_options(answer="logits")
     pair = [T, T.with_options(products="fused")]
-    subject = block(pair[first], pair[1 - first], free=["x"])
+    subject = layers(pair[first], pair[1 - first], free=["x"])
     claim = Claim(subject, (after("y", 0, "a") + after("y", 0, "b") <= prove.B) & ((answer("a") == "NO") | (answer("b") != "NO")))
     assert isinstance(prove.check(claim, method="bounds", seconds=60), Proved)
 
@@ -196,12 +196,12 @@ def test_two_transformers_in_different_hosts_are_compared_by_value() -> None:
     format = Fixed(17)
     a = random_transformer(format, 3, Sizes(layers=1, heads=0, width=2, hidden=2, density=1.0), Options(products="rounded"))
     b = a.with_options(products="fused")
-    setting = BoxSetting(Claim(block(a, b), defined("a")), *(np.full((2, 1), 1 << 17),) * 2)
+    setting = BoxSetting(Claim(layers(a, b), defined("a")), *(np.full((2, 1), 1 << 17),) * 2)
     for side in (before, logit):
         named = "x0" if side is before else a.answers[0]
         one, other = (setting.read(side(named, of=of)).numbers for of in ("a", "b"))
         assert type(one.low) is type(other.low) and one.low.dtype == other.low.dtype
-    equal = Claim(block(a, b), before("x0", of="a") == before("x0", of="b"))
+    equal = Claim(layers(a, b), before("x0", of="a") == before("x0", of="b"))
     assert isinstance(bounds.check(equal, boxes=2000), Unknown)  # not one box is certain, and none is refuted
     ends = [setting.read(before("x0", of=of)).numbers.low[0] for of in ("a", "b")]
     assert ends[0] == ends[1]

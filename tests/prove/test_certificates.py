@@ -16,11 +16,11 @@ from glyptic.prove import (
     Values,
     after,
     before,
-    block,
     check,
     exists,
     holds,
     inputs,
+    layers,
     let,
     load_certificate,
     maximum,
@@ -61,7 +61,7 @@ def claims():
     yield "existence", exists(Values("x", Fixed(3)), x * x == x, requires=x > 1), Proved
     yield "nothing exists", exists(Values("x", Fixed(3)), x * x == 2), Refuted
     yield "some input", exists(inputs(T, max_length=4), answer() == "YES"), Proved
-    weights = block(doubled(Fixed(2)), free=["x"], weights=[("layers.0.feed_forward.w1", (0, 0))])
+    weights = layers(doubled(Fixed(2)), free=["x"], weights=[("layers.0.feed_forward.w1", (0, 0))])
     w = parameter("layers.0.feed_forward.w1", 0, 0)
     yield "free weights", Claim(weights, after("y") == relu(w * before("x")) * 2), None
     yield "scores", Claim(inputs(T, max_length=2), score(0, 0, 0, 0) <= B), None

@@ -12,7 +12,7 @@ from tests.prove.examples import averaging_majority, doubled
 
 from glyptic.languages import regular
 from glyptic.numbers import Fixed, Q
-from glyptic.prove import B, Claim, Values, answer, block, check, exists, exp, inputs, variables
+from glyptic.prove import B, Claim, Values, answer, check, exists, exp, inputs, layers, variables
 from glyptic.prove.claims.expressions import accepted, after, before, defined, let, where
 from glyptic.prove.exporting.folder import programs
 from glyptic.prove.exporting.standalone.checker.command import main
@@ -45,7 +45,7 @@ GOOD = {
     "a witness": lambda: file_of(exists(Values("x", Fixed(2)), x * x == x, requires=x > 1)),
     "nothing of the kind": lambda: file_of(exists(Values("x", Fixed(2)), exp(x) < 0)),
     "locals and choices": lambda: file_of(Claim(Values("x y", Fixed(2)), NAMED)),
-    "a block": lambda: file_of(Claim(block(doubled(Fixed(2)), free=["x", "y"]), (after("y") >= before("y")) & defined())),
+    "a block": lambda: file_of(Claim(layers(doubled(Fixed(2)), free=["x", "y"]), (after("y") >= before("y")) & defined())),
     "inputs": lambda: file_of(Claim(inputs(MAJORITY, max_length=5), LAST), count_all=True),
 }
 

@@ -23,11 +23,11 @@ from glyptic.prove import (
     answer,
     at,
     before,
-    block,
     defined,
     exp,
     holds,
     inputs,
+    layers,
     logit,
     relu,
     token,
@@ -52,12 +52,12 @@ def test_claims_read_as_the_notes_write():
     ("make", "sentence"),
     [
         (lambda: Claim(Values("x"), y == 0), "no variable 'y'; its variables: x"),
-        (lambda: Claim(block(doubled(Fixed(3))), after("z") == 0), "no coordinate 'z'; there are x, y"),
-        (lambda: Claim(block(doubled(Fixed(3))), after("y", 4) == 0), "position 4 is not among the block's 0 to 0"),
-        (lambda: Claim(block(doubled(Fixed(3))), after("y", of="b") == 0), "no transformer 'b'"),
-        (lambda: Claim(block(doubled(Fixed(3))), x == 0), "no variable 'x'"),
-        (lambda: Claim(block(doubled(Fixed(3)), free=["w"]), after("y") == 0), "no coordinate 'w'"),
-        (lambda: Claim(block(doubled(Fixed(3)), free=[]), after("y") == 0), "nothing is free"),
+        (lambda: Claim(layers(doubled(Fixed(3))), after("z") == 0), "no coordinate 'z'; there are x, y"),
+        (lambda: Claim(layers(doubled(Fixed(3))), after("y", 4) == 0), "position 4 is not among the positions 0 to 0"),
+        (lambda: Claim(layers(doubled(Fixed(3))), after("y", of="b") == 0), "no transformer 'b'"),
+        (lambda: Claim(layers(doubled(Fixed(3))), x == 0), "no variable 'x'"),
+        (lambda: Claim(layers(doubled(Fixed(3)), free=["w"]), after("y") == 0), "no coordinate 'w'"),
+        (lambda: Claim(layers(doubled(Fixed(3)), free=[]), after("y") == 0), "nothing is free"),
         (lambda: Claim(Values("x"), answer() == "YES"), "needs a transformer"),
         (
             lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), at("layer.7.after", "x") == 0),
@@ -73,11 +73,11 @@ def test_claims_read_as_the_notes_write():
             "different formats",
         ),
         (
-            lambda: Claim(block(doubled(Fixed(3))), accepted(tomita(1))),
+            lambda: Claim(layers(doubled(Fixed(3))), accepted(tomita(1))),
             "about inputs; this claim is about values of x@0",
         ),
-        (lambda: Claim(block(doubled(Fixed(3))), holds(len)), r"len\(input\) is about inputs"),
-        (lambda: Claim(block(doubled(Fixed(3))), token(0) == "1"), "token@0 is about inputs"),
+        (lambda: Claim(layers(doubled(Fixed(3))), holds(len)), r"len\(input\) is about inputs"),
+        (lambda: Claim(layers(doubled(Fixed(3))), token(0) == "1"), "token@0 is about inputs"),
         (lambda: Claim(Values("x"), accepted(tomita(1))), "about inputs; this claim is about x, which has none"),
         (lambda: Claim(Values("x"), token(0) == "1"), "token@0 is about inputs"),
         (lambda: Claim(Values("x x"), x == 0), "named twice"),
@@ -85,7 +85,7 @@ def test_claims_read_as_the_notes_write():
             lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), answer() != "YESS"),
             "answer is never 'YESS'; it is one of NO, YES, TIE, UNDEFINED",
         ),
-        (lambda: Claim(block(doubled(Fixed(3))), answer() != "YESS"), "answer is never 'YESS'"),
+        (lambda: Claim(layers(doubled(Fixed(3))), answer() != "YESS"), "answer is never 'YESS'"),
         (
             lambda: Claim(inputs(doubled(Fixed(3)), max_length=2), answer() == "NO", requires=token(0) == "2"),
             "token@0 is never '2'; it is one of 0, 1",
@@ -95,15 +95,15 @@ def test_claims_read_as_the_notes_write():
             lambda: Claim(inputs(last_token(Fixed(2), 8), max_length=3, steps=lambda n: n), answer(step=1) == "0"),
             "the shortest chain of thought has 1",
         ),
-        (lambda: Claim(block(doubled(Fixed(3))), answer(step=1) == "NO"), "no such step"),
+        (lambda: Claim(layers(doubled(Fixed(3))), answer(step=1) == "NO"), "no such step"),
         (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=2), "does not read its answer 'NO'"),
         (lambda: prove.decisive(doubled(Fixed(3)), 2, steps=lambda n: 0), "takes at least one"),
         (
-            lambda: Claim(block(doubled(Fixed(3)), free=["x"], positions=20, from_positions=["y"]), after("y") == 0),
-            "has 16 positions, so the block's 20",
+            lambda: Claim(layers(doubled(Fixed(3)), free=["x"], positions=20, from_positions=["y"]), after("y") == 0),
+            "has 16 positions, so the 20 that are asked for",
         ),
         (
-            lambda: Claim(block(doubled(Fixed(3)), identity(Fixed(3), ("x", "y")), last=1), after("y", of="a") == 0),
+            lambda: Claim(layers(doubled(Fixed(3)), identity(Fixed(3), ("x", "y")), last=1), after("y", of="a") == 0),
             "layers 0 to 0 are asked for; the transformer has 0",
         ),
         (lambda: prove.language(identity(Fixed(3), ("A", "B")), tomita(1), 2), "never answers 'YES'"),
@@ -129,7 +129,7 @@ def test_a_constant_is_a_number_or_one_of_four_names():
         with pytest.raises(ClaimError, match="is not a constant; write a number, or 'B', '-B', 'least', '-least'"):
             prove.check(Claim(Values("x"), x >= Constant(wrong), requires=x > 0), Fixed(2))
         with pytest.raises(ClaimError, match="is not a constant"):
-            prove.check(Claim(block(doubled(Fixed(2)), free=["x"], fixed={("y", 0): wrong}), after("y") == 0))
+            prove.check(Claim(layers(doubled(Fixed(2)), free=["x"], fixed={("y", 0): wrong}), after("y") == 0))
     with pytest.raises(ClaimError, match="exact has no least"):
         constant_in("-least", Exact())
 
@@ -143,16 +143,16 @@ def test_an_operation_is_one_of_those_there_are():
 
 def test_a_block_says_all_that_enters_it():
     T = doubled(Fixed(2))
-    plain = block(T, free=["x"])
+    plain = layers(T, free=["x"])
     assert str(plain) == "values of x@0 in fixed:2, entering layers 0 to 0 of T"
     others = [
-        block(T, free=[("x", 0)], positions=2),
-        block(T, free=["x"], fixed={("y", 0): -1}),
-        block(T, free=["x"], fixed={("y", 0): "-B"}),
-        block(T, free=["x"], from_positions=("y",)),
+        layers(T, free=[("x", 0)], positions=2),
+        layers(T, free=["x"], fixed={("y", 0): -1}),
+        layers(T, free=["x"], fixed={("y", 0): "-B"}),
+        layers(T, free=["x"], from_positions=("y",)),
     ]
     assert len({str(each) for each in (plain, *others)}) == 5
-    whole = block(T, free=[("x", 1)], positions=2, fixed={("x", 0): "-B"}, from_positions=("y",))
+    whole = layers(T, free=[("x", 1)], positions=2, fixed={("x", 0): "-B"}, from_positions=("y",))
     assert str(whole).endswith("of T at 2 positions with x@0 = −B, y from the position embedding")
 
 
@@ -176,7 +176,7 @@ def all_kinds_of_claims():
     T, U = random_transformer(Fixed(4), 1), random_transformer(Fixed(4), 2)
     yield Claim(Values("x y", Fixed(3)), (x + y) * 0.5 / 2 >= exp(-B) - relu(x), requires=(x < LEAST) | (y != 1))
     yield Claim(
-        block(T, U, free=[("x0", 1)], positions=2, fixed={("x1", 0): "-B"}), after("x2", 1, "a") == before("x2", 1, "b")
+        layers(T, U, free=[("x0", 1)], positions=2, fixed={("x1", 0): "-B"}), after("x2", 1, "a") == before("x2", 1, "b")
     )
     ensures = (answer() == "YES") >> (accepted(tomita(3)) & defined() & (at("embedding", "x0", 0) > logit("NO")))
     yield Claim(inputs(T, max_length=4, min_length=2, steps=1), ensures, token(-1) == "1", "a claim")
@@ -225,6 +225,6 @@ def test_an_input_is_printed_as_it_is_read_where_tokens_are_longer_than_characte
 def test_a_block_of_two_transformers_says_which_layers_of_each_it_runs():
     one, two = doubled(Fixed(2)), doubled(Fixed(2)).replace(name="longer")
     two = two.replace(layers=two.layers * 2)
-    assert "entering layers 0 to 0 of a and layers 0 to 1 of longer" in str(block(one, two, free=["x"]))
-    assert "entering layers 0 to 0 of a and longer" in str(block(one, two, free=["x"], last=1))
-    assert "entering the output of a and layers 1 to 1 of longer" in str(block(one, two, free=["x"], first=1))
+    assert "entering layers 0 to 0 of a and layers 0 to 1 of longer" in str(layers(one, two, free=["x"]))
+    assert "entering layers 0 to 0 of a and longer" in str(layers(one, two, free=["x"], last=1))
+    assert "entering the output of a and layers 1 to 1 of longer" in str(layers(one, two, free=["x"], first=1))

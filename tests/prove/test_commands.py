@@ -8,7 +8,7 @@ import sys
 import pytest
 from tests.prove.examples import broken
 
-from glyptic.cli.precision import Precision
+from glyptic.cli.precision import PrecisionCommand
 from glyptic.cli.reading import read
 from glyptic.errors import GlypticError
 from glyptic.languages import tomita
@@ -16,7 +16,7 @@ from glyptic.lint import RULES
 from glyptic.numbers import Fixed
 from glyptic.programs import recogniser
 from glyptic.prove.certificates.saving import sealed
-from glyptic.prove.methods.smt.solvers import Limits, ask
+from glyptic.prove.methods.smt.solvers import SolverLimits, ask
 from glyptic.prove.verdicts.answers import verdict_from_json
 from glyptic.theorems import proving
 
@@ -154,7 +154,7 @@ def test_the_library(monkeypatch, capsys):
     assert table[0] == ["theorem", "fixed:2", "fixed:3", "q:3,3"]
     assert table[2] == ["zero.at", "✓s", "✓s", "–"]
     assert table[3] == ["lookup.fetch", "✓", "✓", "✓"]
-    assert set(seen) == {Limits(50, 3000)}
+    assert set(seen) == {SolverLimits(50, 3000)}
 
 
 def test_precision(tmp_path, capsys):
@@ -176,7 +176,7 @@ def test_precision_without_a_language_takes_the_answers_of_a_large_format(capsys
 def test_the_large_format_is_asked_in_batches(monkeypatch):
     """Texts in any order, each answered as by the decider itself, however few are run together."""
     monkeypatch.setattr("glyptic.cli.precision._TOGETHER", 4)
-    right = Precision("majority", large="fixed:6")._as_in_large_format()
+    right = PrecisionCommand("majority", large="fixed:6")._as_in_large_format()
     for text in ("11010", "00000", "11011", "1", "0", "01"):
         assert right(text) is (2 * text.count("1") > len(text))
         assert right(tuple(text)) is right(text)

@@ -31,16 +31,16 @@ from glyptic.prove import (
     answer,
     at,
     before,
-    block,
     holds,
     inputs,
+    layers,
     logit,
     token,
     variables,
 )
 from glyptic.prove.elements import batches as settings_module
 from glyptic.prove.elements import trie as trie_module
-from glyptic.prove.methods.enumeration import units as units_module
+from glyptic.prove.methods.enumeration import portions as portions_module
 from glyptic.prove.portable.reading import sealed
 from glyptic.prove.verdicts.minimise import fails, minimised
 
@@ -55,12 +55,12 @@ def inputs_of(transformer, max_length, min_length=1):
 
 @pytest.fixture(params=["wide fronts", "wide, no crowns", "narrow, no crowns", "narrow fronts"])
 def fronts(request, monkeypatch):
-    """Every way of walking: breadth-first only, depth-first in many small units, the last levels in one pass or not."""
+    """Every way of walking: breadth-first only, depth-first in many small portions, the last levels in one pass or not."""
     if "no crowns" in request.param:
         monkeypatch.setattr(trie_module, "levels_at_once", lambda _: 0)
     if "narrow" in request.param:
         monkeypatch.setattr(trie_module, "_WIDEST", 2)
-        monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 4)
+        monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 4)
 
 
 @cache
@@ -141,42 +141,42 @@ def test_contradictory_preconditions_are_vacuous_and_never_proved():
 
 def test_values_put_into_a_block():
     T = doubled(Fixed(3))
-    claim = Claim(block(T, free=["x"]), after("y") == before("x") + before("x"), requires=before("x") >= 0)
+    claim = Claim(layers(T, free=["x"]), after("y") == before("x") + before("x"), requires=before("x") >= 0)
     verdict = prove.check(claim, **QUIET)
     assert (verdict.inputs, verdict.satisfying) == (127, 64)
     negative = prove.check(
-        Claim(block(T, free=["x"]), after("y") == before("x") + before("x")), count_all=True, **QUIET
+        Claim(layers(T, free=["x"]), after("y") == before("x") + before("x")), count_all=True, **QUIET
     )
     assert negative.failures == 63
     assert negative.counterexample.values == {"x@0": "-1/8"}
     assert negative.smallest == "globally"
-    fixed = Claim(block(T, free=["x"], fixed={("y", 0): -4}), after("y") <= 0)
+    fixed = Claim(layers(T, free=["x"], fixed={("y", 0): -4}), after("y") <= 0)
     assert prove.check(fixed, **QUIET).counterexample.values == {"x@0": "17/8"}  # −4 + [2·17/8] is the first above 0
 
 
 def test_a_block_answers_as_the_run_does():
     T = identity(Fixed(2))
     given = before("NO") < before("YES")
-    verdict = prove.check(Claim(block(T), answer() == "YES", requires=given), count_all=True, **QUIET)
+    verdict = prove.check(Claim(layers(T), answer() == "YES", requires=given), count_all=True, **QUIET)
     # The errata's table: of the 465 pairs, 73 tie after rounding and 21 are 0/0.
     assert (verdict.satisfying, verdict.failures) == (465, 73 + 21)
 
 
 def test_a_time_limit_is_unknown_and_says_how_far(monkeypatch):
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 64)
+    monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 64)
     T = recogniser(tomita(5), Fixed(2), 16)
     assert prove.language(T, tomita(5), max_length=6, **QUIET)  # kernels are loaded before the limit counts
     verdict = prove.language(T, tomita(5), seconds=0.3, **QUIET)
     assert isinstance(verdict, Unknown)
     assert "time limit" in verdict.reason
     assert 0 < verdict.inputs < 131070
-    assert "units" in verdict.tried[0]
+    assert "portions" in verdict.tried[0]
     with pytest.raises(InputError, match="must be a number above 0"):
         prove.language(T, tomita(5), seconds=0, **QUIET)
 
 
 def test_interrupted_and_resumed_nothing_is_lost_or_counted_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 32)
+    monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 32)
     T, journal = recogniser(regular("(0*10*1)*0*"), Fixed(2), 9), tmp_path / "journal.json"
     seen, honest = {"judged": 0, "stop": 150}, settings_module.judge
 
@@ -186,7 +186,7 @@ def test_interrupted_and_resumed_nothing_is_lost_or_counted_twice(tmp_path, monk
             raise KeyboardInterrupt
         return honest(claim, setting)
 
-    monkeypatch.setattr(units_module, "judge", judging)
+    monkeypatch.setattr(portions_module, "judge", judging)
     with pytest.raises(KeyboardInterrupt):
         prove.language(T, even_ones, journal=journal, **QUIET)
     before_the_interruption = seen["judged"]
@@ -194,9 +194,9 @@ def test_interrupted_and_resumed_nothing_is_lost_or_counted_twice(tmp_path, monk
     verdict = prove.language(T, even_ones, journal=journal, **QUIET)
     assert isinstance(verdict, Proved)
     assert verdict.inputs == 2**10 - 2
-    assert "units were taken from the journal" in verdict.assumptions[-1]
+    assert "portions were taken from the journal" in verdict.assumptions[-1]
     assert before_the_interruption > 64
-    assert 0 < seen["judged"] - (2**10 - 2) <= 64  # repeated: at most the unit that was interrupted
+    assert 0 < seen["judged"] - (2**10 - 2) <= 64  # repeated: at most the portion that was interrupted
     assert not list(tmp_path.iterdir())  # it has served
 
 
@@ -215,7 +215,7 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
     with pytest.raises(FileError, match="its digest differs from what it holds"):
         prove.language(T, tomita(4), journal=journal, **QUIET)
     journal.write_text(json.dumps(sealed({**content, "done": {"99999": [1, 1, 0, None, False]}})))
-    with pytest.raises(FileError, match="a unit that is none of the job's; delete it, or name another"):
+    with pytest.raises(FileError, match="a portion that is none of the job's; delete it, or name another"):
         prove.language(T, tomita(4), journal=journal, **QUIET)
     journal.write_text("{")
     with pytest.raises(FileError, match="is not a journal: it is not JSON"):
@@ -226,7 +226,7 @@ def test_a_journal_of_another_job_is_refused(tmp_path):
 
 def test_very_many_values_stop_at_a_counterexample_and_minimise_it(monkeypatch):
     monkeypatch.setattr("glyptic.prove.methods.enumeration.deciding._SEARCHED_WHOLE", 1)
-    monkeypatch.setattr(units_module, "VALUES_IN_UNIT", 500)
+    monkeypatch.setattr(portions_module, "VALUES_IN_PORTION", 500)
     x, y = variables("x y")
     verdict = prove.check(Claim(Values("x y"), x + (y - x) == y), Fixed(3), method="enumerate", **QUIET)
     assert verdict.smallest == "locally"
@@ -256,9 +256,9 @@ def test_the_plan_covers_every_input_once():
         T = random_transformer(Fixed(2), 0, Sizes(max_length=12, vocabulary=vocabulary))
         for max_length, min_length in ((1, 1), (5, 2), (12, 1), (12, 11)):
             claim = Claim(inputs(T, max_length=max_length, min_length=min_length), answer() == "YES")
-            units = units_module.plan(claim)
-            assert sum(units_module.size_of(claim, unit) for unit in units) == claim.subject.count
-            assert len(set(units)) == len(units)
+            portions = portions_module.plan(claim)
+            assert sum(portions_module.size_of(claim, portion) for portion in portions) == claim.subject.count
+            assert len(set(portions)) == len(portions)
 
 
 def test_what_is_too_much_to_enumerate_is_one_sentence():
@@ -269,7 +269,7 @@ def test_what_is_too_much_to_enumerate_is_one_sentence():
     with pytest.raises(InputError, match="free fewer places, or use method='smt'"):
         prove.check(Claim(Values("x y z"), x + y == z), Fixed(8), method="enumerate", **QUIET)
     long = Claim(inputs(T, max_length=36), answer() == "YES")
-    assert len(units_module.plan(long)) <= 2 * units_module._MOST_UNITS + 1
+    assert len(portions_module.plan(long)) <= 2 * portions_module._MOST_PORTIONS + 1
 
 
 def test_numbered_inputs_are_in_the_order_of_the_vocabulary():
@@ -287,12 +287,12 @@ def test_a_counterexample_that_fractions_do_not_confirm_is_none(monkeypatch):
         satisfying, failing = honest(claim, setting)
         return satisfying, failing if type(setting.arithmetic).__name__ == "Reference" else satisfying
 
-    monkeypatch.setattr(units_module, "judge", lying)
+    monkeypatch.setattr(portions_module, "judge", lying)
     (x,) = variables("x")
     for claim in (
         Claim(inputs(T, max_length=3), answer() != "TIE"),
         Claim(Values("x", Fixed(2)), x == x),
-        Claim(block(T), before("zero") == after("zero")),
+        Claim(layers(T), before("zero") == after("zero")),
     ):
         verdict = prove.check(claim, **QUIET)
         assert isinstance(verdict, Unknown)
@@ -319,7 +319,7 @@ def test_a_progress_bar_shows_the_time_left(monkeypatch):
     shown = io.StringIO()
     bar = partial(tqdm, file=shown, mininterval=0, ncols=80)
     monkeypatch.setattr("glyptic.prove.methods.enumeration.deciding.tqdm", lambda **given: bar(**{**given, "delay": 0}))
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 16)
+    monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 16)
     claim = Claim(inputs(last_token(Fixed(2), 8), max_length=8), answer() != "TIE")
     assert prove.check(claim, workers=1)
     states = re.findall(r"(\d+)%\|.*?\| (\S+)/510 \[\d\d:\d\d<(\d\d:\d\d|\?)", shown.getvalue())
@@ -348,7 +348,7 @@ def test_two_transformers_in_different_arithmetics_are_compared_by_value(format)
             assert isinstance(prove.check(Claim(both, each), **QUIET), Proved), each
             assert isinstance(prove.check(Claim(both, ~each), **QUIET), Refuted), each
         if format.size < 100:
-            free = block(one, other)
+            free = layers(one, other)
             sums = logit("0", "a") + logit("1", "b") == after("zero", of="b") + after("one", of="a")
             assert isinstance(prove.check(Claim(free, sums), **QUIET), Proved)
             assert isinstance(prove.check(Claim(free, ~sums), **QUIET), Refuted)

@@ -378,15 +378,15 @@ def test_rationals_have_no_question() -> None:
 def of_every_kind() -> dict[str, Claim]:
     sizes = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=2)
     plain, normed = random_transformer(Fixed(1), 3, sizes), random_transformer(Fixed(1), 1, sizes, Options(norm="pre"))
-    two, q = prove.block(plain, free=["x0", "x1"], positions=2), Values("x y", parse_format("q:1,2"))
+    two, q = prove.layers(plain, free=["x0", "x1"], positions=2), Values("x y", parse_format("q:1,2"))
     weights = [("layers.0.feed_forward.w1", (0, 0))]
     decided = (prove.answer() == "UNDEFINED") | (prove.logit("YES") >= prove.logit("NO")) | (prove.answer() != "YES")
     return {
         "attention": Claim(two, prove.defined() >> (prove.after("x0", 1) <= prove.B)),
         "definedness": Claim(two, prove.defined()),
         "answers": Claim(two, decided),
-        "norm": Claim(prove.block(normed, free=["x0", "x1"]), (prove.answer() == "UNDEFINED") | (prove.after("x0") <= prove.B)),
-        "free weight": Claim(prove.block(plain, free=[("x0", 0)], weights=weights), prove.after("x0") <= prove.B),
+        "norm": Claim(prove.layers(normed, free=["x0", "x1"]), (prove.answer() == "UNDEFINED") | (prove.after("x0") <= prove.B)),
+        "free weight": Claim(prove.layers(plain, free=[("x0", 0)], weights=weights), prove.after("x0") <= prove.B),
         "let": Claim(q, prove.let("d", x - y, lambda d: abs(d) >= d)),
         "choice": Claim(q, prove.where(x > y, x, y) == prove.maximum(x, y)),
         "division": Claim(q, x / y * y <= prove.B, requires=y != 0),

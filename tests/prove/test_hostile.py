@@ -20,7 +20,7 @@ from glyptic.errors import FileError, GlypticError
 from glyptic.languages import tomita
 from glyptic.numbers import Fixed, Q
 from glyptic.programs import recogniser
-from glyptic.prove import B, Claim, Values, after, answer, block, check, exists, exp, inputs, recheck, variables
+from glyptic.prove import B, Claim, Values, after, answer, check, exists, exp, inputs, layers, recheck, variables
 from glyptic.prove.certificates.saving import save_certificate
 from glyptic.prove.claims import conditions, expressions
 from glyptic.prove.elements.counting import describe
@@ -40,7 +40,7 @@ def _real(kind, folder):
         "language": lambda: recognition(recogniser(tomita(2), Fixed(2), 3), tomita(2), 3),
         "values": lambda: Claim(Values("x", Fixed(2)), x >= 0.25, requires=x > 0),
         "refuted": lambda: Claim(Values("x y", Q(1, 1)), x + (y - x) == y, requires=exp(x) < B),
-        "block": lambda: Claim(block(doubled(Fixed(2)), free=["x"], fixed={("y", 0): -1}), after("y") >= -B),
+        "block": lambda: Claim(layers(doubled(Fixed(2)), free=["x"], fixed={("y", 0): -1}), after("y") >= -B),
         "inputs": lambda: Claim(inputs(recogniser(tomita(2), Fixed(2), 3), max_length=3), answer() == "YES", name="yes"),
         "existence": lambda: exists(Values("x", Fixed(2)), x * x == x, requires=x > 0),
         "nothing": lambda: exists(Values("x", Fixed(2)), x * x == 2),

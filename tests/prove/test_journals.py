@@ -18,9 +18,9 @@ from glyptic.languages import tomita
 from glyptic.numbers import Fixed
 from glyptic.programs import recogniser
 from glyptic.prove import B, Claim, Proved, Refuted, Unknown, Values, answer, holds, inputs, token, variables
-from glyptic.prove.methods.enumeration import units as units_module
+from glyptic.prove.methods.enumeration import portions as portions_module
 from glyptic.prove.methods.enumeration.journal import Journal
-from glyptic.prove.methods.enumeration.units import Job, Unit, pieces, plan, size_of
+from glyptic.prove.methods.enumeration.portions import Enumeration, Portion, pieces, plan, size_of
 from glyptic.prove.portable.reading import sealed
 from glyptic.prove.questions import recognition
 
@@ -29,45 +29,45 @@ QUIET = {"progress": False, "workers": 1}
 x, y = variables("x y")
 
 
-def in_pieces(claim, unit):
-    """A unit cut up as far as that goes."""
-    smaller = pieces(claim, unit)
-    return [piece for each in smaller for piece in in_pieces(claim, each)] if smaller else [unit]
+def in_pieces(claim, portion):
+    """A portion cut up as far as that goes."""
+    smaller = pieces(claim, portion)
+    return [piece for each in smaller for piece in in_pieces(claim, each)] if smaller else [portion]
 
 
-def texts_of(claim, unit):
-    base, shortest = len(claim.subject.vocabulary), max(1, claim.subject.min_length, len(unit.prefix))
-    for length in range(shortest, unit.longest + 1):
-        rest = length - len(unit.prefix)
+def texts_of(claim, portion):
+    base, shortest = len(claim.subject.vocabulary), max(1, claim.subject.min_length, len(portion.prefix))
+    for length in range(shortest, portion.longest + 1):
+        rest = length - len(portion.prefix)
         for number in range(base**rest):
-            yield (*unit.prefix, *(number // base**k % base for k in range(rest)))
+            yield (*portion.prefix, *(number // base**k % base for k in range(rest)))
 
 
 @pytest.mark.parametrize(("longest", "shortest"), [(12, 1), (12, 11), (11, 4), (3, 1)])
 def test_the_pieces_of_a_unit_cover_it_once(longest, shortest, monkeypatch):
-    monkeypatch.setattr(units_module, "_INPUTS_IN_PIECE", 40)
+    monkeypatch.setattr(portions_module, "_INPUTS_IN_PIECE", 40)
     claim = Claim(inputs(last_token(Fixed(2), 12), max_length=longest, min_length=shortest), answer() != "TIE")
-    for unit in plan(claim):
-        found = in_pieces(claim, unit)
+    for portion in plan(claim):
+        found = in_pieces(claim, portion)
         assert all(size_of(claim, piece) <= 40 for piece in found)
         counted = Counter(text for piece in found for text in texts_of(claim, piece))
         assert set(counted.values()) <= {1}
-        assert counted.keys() == set(texts_of(claim, unit))
+        assert counted.keys() == set(texts_of(claim, portion))
 
 
 def test_the_pieces_of_a_stretch_of_values_cover_it_once(monkeypatch):
-    monkeypatch.setattr(units_module, "_VALUES_AT_ONCE", 7)
+    monkeypatch.setattr(portions_module, "_VALUES_AT_ONCE", 7)
     claim = Claim(Values("x y", Fixed(2)), x + y == y + x)
-    found = in_pieces(claim, Unit(first=5, last=961))
-    assert [number for unit in found for number in range(unit.first, unit.last)] == list(range(5, 961))
-    assert max(unit.last - unit.first for unit in found) <= 7
+    found = in_pieces(claim, Portion(first=5, last=961))
+    assert [number for portion in found for number in range(portion.first, portion.last)] == list(range(5, 961))
+    assert max(portion.last - portion.first for portion in found) <= 7
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_runs_with_tiny_limits_end_with_the_count_of_one_run(tmp_path, monkeypatch, fails):
-    """A unit that a limit cuts is cut finer, and the next run gets further."""
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 1 << 7)
-    monkeypatch.setattr(units_module, "_INPUTS_IN_PIECE", 1 << 4)
+    """A portion that a limit cuts is cut finer, and the next run gets further."""
+    monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 1 << 7)
+    monkeypatch.setattr(portions_module, "_INPUTS_IN_PIECE", 1 << 4)
     T, journal = last_token(Fixed(2), 8), tmp_path / "journal.json"
     claim = Claim(inputs(broken(T, "output") if fails else T, max_length=8), answer() == token(-1))
     whole = prove.check(claim, count_all=True, **QUIET)
@@ -85,7 +85,7 @@ def test_runs_with_tiny_limits_end_with_the_count_of_one_run(tmp_path, monkeypat
 
 
 def test_values_too_are_done_in_many_short_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(units_module, "_VALUES_AT_ONCE", 50)
+    monkeypatch.setattr(portions_module, "_VALUES_AT_ONCE", 50)
     claim, journal = Claim(Values("x y", Fixed(2)), x + (y - x) == y), tmp_path / "journal.json"
     whole = prove.check(claim, count_all=True, **QUIET)
     runs = 0
@@ -109,9 +109,9 @@ import sys
 from helpers import threshold
 from glyptic import languages, programs, prove
 from glyptic.numbers import Fixed
-from glyptic.prove.methods.enumeration import units
+from glyptic.prove.methods.enumeration import portions
 
-units.INPUTS_IN_UNIT = units._INPUTS_IN_PIECE = 64
+portions.INPUTS_IN_PORTION = portions._INPUTS_IN_PIECE = 64
 T = programs.recogniser(languages.tomita(2), Fixed(2), 8)
 
 def short(text):
@@ -133,7 +133,7 @@ def script(folder, *words):
 
 
 def test_a_journal_is_not_taken_up_after_a_function_that_the_predicate_calls_was_edited(tmp_path):
-    """It once said Proved over all inputs, those of the units done before the edit included."""
+    """It once said Proved over all inputs, those of the portions done before the edit included."""
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "helpers.py").write_text(HELPERS.format(limit=9))
     assert script(tmp_path, "1e-6").startswith("Unknown")
@@ -172,8 +172,8 @@ def test_no_journal_is_kept_of_a_predicate_that_may_change(tmp_path, predicate):
 
 @pytest.fixture
 def half_done(tmp_path, monkeypatch):
-    """A claim on inputs, of which some units are in a journal: what runs it again, and the file."""
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 16)
+    """A claim on inputs, of which some portions are in a journal: what runs it again, and the file."""
+    monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 16)
     T, journal = recogniser(tomita(2), Fixed(2), 6), tmp_path / "journal.json"
 
     def again(model=T, **means):
@@ -197,12 +197,12 @@ def test_what_a_journal_was_made_of_must_be_the_same(half_done, monkeypatch):
         with pytest.raises(FileError, match="written by another Glyptic"):
             again()
     journal.write_text(json.dumps(content))
-    monkeypatch.setattr(units_module, "INPUTS_IN_UNIT", 8)
-    with pytest.raises(FileError, match="cut into other units"):
+    monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 8)
+    with pytest.raises(FileError, match="cut into other portions"):
         again()
 
 
-# [inputs, satisfying, failures, example, skipped] of the unit "0.0:6", with 31 inputs
+# [inputs, satisfying, failures, example, skipped] of the portion "0.0:6", with 31 inputs
 WRONG_TALLIES = {
     "too many inputs": ([1098302, 31, 0, None, False], "about the 31 elements"),
     "too few": ([30, 30, 0, None, False], "about the 31 elements"),
@@ -212,11 +212,11 @@ WRONG_TALLIES = {
     "more failures": ([31, 5, 6, [0, 0], False], "none is larger than its whole"),
     "failures without an example": ([31, 31, 1, None, False], "exactly if something fails"),
     "an example without failures": ([31, 31, 0, [0, 0], False], "exactly if something fails"),
-    "an example elsewhere": ([31, 31, 1, [1, 1], False], "lies in its unit"),
-    "an example too long": ([31, 31, 1, [0] * 7, False], "lies in its unit"),
-    "an example too short": ([31, 31, 1, [0], False], "lies in its unit"),
-    "no tokens": ([31, 31, 1, [0, 0, 5], False], "lies in its unit"),
-    "negative tokens": ([31, 31, 1, [0, 0, -1], False], "lies in its unit"),
+    "an example elsewhere": ([31, 31, 1, [1, 1], False], "lies in its portion"),
+    "an example too long": ([31, 31, 1, [0] * 7, False], "lies in its portion"),
+    "an example too short": ([31, 31, 1, [0], False], "lies in its portion"),
+    "no tokens": ([31, 31, 1, [0, 0, 5], False], "lies in its portion"),
+    "negative tokens": ([31, 31, 1, [0, 0, -1], False], "lies in its portion"),
     "an example that does not fail": ([31, 31, 1, [0, 0, 1], False], "does not fail, run in exact fractions"),
     "a float": ([31.0, 31, 0, None, False], "must be a whole number"),
     "a Boolean": ([31, True, 0, None, False], "must be a whole number"),
@@ -242,8 +242,8 @@ def test_a_tally_that_cannot_be_is_refused(half_done, tally, sentence):
 
 
 WRONG_PARTS = {
-    "an unknown unit": lambda c: c["done"].update({"9.9:6": [31, 31, 0, None, False]}),
-    "a unit of other numbers": lambda c: c["done"].update({"0-31": [31, 31, 0, None, False]}),
+    "an unknown portion": lambda c: c["done"].update({"9.9:6": [31, 31, 0, None, False]}),
+    "a portion of other numbers": lambda c: c["done"].update({"0-31": [31, 31, 0, None, False]}),
     "cut and done": lambda c: c.update(cut=["0.0:6"], done={"0.0:6": [31, 31, 0, None, False]}),
     "cut what is none": lambda c: c.update(cut=["7"]),
     "cut what is not text": lambda c: c.update(cut=[0]),
@@ -295,14 +295,14 @@ def test_what_is_no_file_of_json_is_refused(half_done, tmp_path):
 
 
 def test_examples_among_values_must_lie_in_their_unit(tmp_path, monkeypatch):
-    monkeypatch.setattr(units_module, "VALUES_IN_UNIT", 100)
+    monkeypatch.setattr(portions_module, "VALUES_IN_PORTION", 100)
     claim, journal = Claim(Values("x y", Fixed(2)), x + (y - x) == y), tmp_path / "journal.json"
     assert isinstance(prove.check(claim, count_all=True, seconds=1e-6, journal=journal, **QUIET), Refuted | Unknown)
     content = json.loads(journal.read_text())
     for example, sentence in (
-        ([0, 0], "lies in its unit"),
-        ([-15, -16], "lies in its unit"),
-        ([-15], "lies in its unit"),
+        ([0, 0], "lies in its portion"),
+        ([-15, -16], "lies in its portion"),
+        ([-15], "lies in its portion"),
         ([-15, -15], "does not fail"),
     ):
         done = {"0-100": [100, 100, 1, example, False]}
@@ -319,11 +319,11 @@ from pathlib import Path
 from glyptic.numbers import Fixed
 from glyptic.prove import Claim, Values, variables
 from glyptic.prove.methods.enumeration.journal import Journal
-from glyptic.prove.methods.enumeration.units import Job, plan
+from glyptic.prove.methods.enumeration.portions import Enumeration, plan
 
 (x,) = variables("x")
 claim = Claim(Values("x", Fixed(2)), x == x)
-journal = Journal(Job(claim), plan(claim), Path(sys.argv[1]))
+journal = Journal(Enumeration(claim), plan(claim), Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)
 """
@@ -359,11 +359,11 @@ def test_a_lock_is_given_back_when_a_journal_is_refused_or_closed(tmp_path):
         with pytest.raises(FileError, match="not a journal"):
             prove.check(claim, journal=path, **QUIET)
     path.unlink()
-    first = Journal(Job(claim), plan(claim), path)
+    first = Journal(Enumeration(claim), plan(claim), path)
     with pytest.raises(FileError, match="another process"):
-        Journal(Job(claim), plan(claim), path)
+        Journal(Enumeration(claim), plan(claim), path)
     first.close()
-    Journal(Job(claim), plan(claim), path).close()
+    Journal(Enumeration(claim), plan(claim), path).close()
     assert prove.check(claim, journal=path, **QUIET)
 
 
@@ -375,10 +375,10 @@ def test_a_journal_that_a_link_leads_to_has_the_same_lock_and_is_removed_in_its_
     link, through = folder / "link.json", tmp_path / "folder"
     link.symlink_to(path)
     through.symlink_to(tmp_path)
-    first = Journal(Job(claim), plan(claim), path)
+    first = Journal(Enumeration(claim), plan(claim), path)
     for other in (link, through / "journal.json"):
         with pytest.raises(FileError, match="another process"):
-            Journal(Job(claim), plan(claim), other)
+            Journal(Enumeration(claim), plan(claim), other)
     first.close()
     assert path.exists() and isinstance(prove.check(claim, journal=link, **QUIET), Proved)
     assert link.is_symlink() and not path.exists()
@@ -386,8 +386,8 @@ def test_a_journal_that_a_link_leads_to_has_the_same_lock_and_is_removed_in_its_
 
 
 def test_a_block_s_journal_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(units_module, "VALUES_IN_UNIT", 5)
-    claim = Claim(prove.block(doubled(Fixed(2)), free=["x"]), prove.after("y") >= 0)
+    monkeypatch.setattr(portions_module, "VALUES_IN_PORTION", 5)
+    claim = Claim(prove.layers(doubled(Fixed(2)), free=["x"]), prove.after("y") >= 0)
     path = tmp_path / "journal.json"
     assert isinstance(prove.check(claim, seconds=1e-6, journal=path, **QUIET), Unknown)
     assert prove.check(claim, journal=path, **QUIET).inputs == 31

@@ -28,10 +28,10 @@ from glyptic.prove import (
     answer,
     attention_weight,
     before,
-    block,
     defined,
     exists,
     inputs,
+    layers,
     logit,
     maximum,
     parameter,
@@ -76,7 +76,7 @@ def scored(format, **options):
 @pytest.mark.parametrize("attention", ["softmax", "max-subtracted", "leftmost", "average"])
 def test_scores_and_weights_of_a_block_are_those_of_its_head(attention, first):
     T = scored(Fixed(2), attention=attention)
-    two = block(T, free=["x"], positions=2, first=first)
+    two = layers(T, free=["x"], positions=2, first=first)
     query, keys = before("x", 1), (before("x", 0), before("x", 1))
     both_ways(Claim(two, score(1, 0, 1, 0) == query * keys[0]), Proved)
     said = [query * key for key in keys]
@@ -96,9 +96,9 @@ def test_a_weight_does_not_exist_where_the_run_met_0_over_0():
     head = Head.of(Fixed(2), [[1, 0]], [["-B", 0]], [[1, 0]], [[0], [1]])
     T = scored(Fixed(2)).replace(layers=(Layer((head,), None),))
     weight = attention_weight(0, 0, 0, 0)
-    refuted = both_ways(Claim(block(T, free=["x"]), weight == weight), Refuted)
+    refuted = both_ways(Claim(layers(T, free=["x"]), weight == weight), Refuted)
     assert refuted.counterexample.observed == {"weight(0.0: 0→0)": "undefined"}
-    both_ways(Claim(block(T, free=["x"]), (weight == weight) == defined(), requires=defined()), Proved)
+    both_ways(Claim(layers(T, free=["x"]), (weight == weight) == defined(), requires=defined()), Proved)
 
 
 @pytest.mark.parametrize("mask", ["causal", "full", "strict"])
@@ -160,7 +160,7 @@ def affine(format):
 def test_for_all_entries_of_a_matrix(name, products):
     T = affine(parse_format(name)).with_options(products=products)
     m, n = parameter(W1, 0, 0), parameter("layers.0.feed_forward.b1", 0)
-    free = block(T, free=["x"], weights=[(W1, (0, 0)), ("layers.0.feed_forward.w2", (1, 0))])
+    free = layers(T, free=["x"], weights=[(W1, (0, 0)), ("layers.0.feed_forward.w2", (1, 0))])
     v = parameter("layers.0.feed_forward.w2", 1, 0)
     hidden = maximum(m * before("x"), 0)
     both_ways(Claim(free, after("y") == v * hidden), Proved)
@@ -178,7 +178,7 @@ def test_every_array_of_a_block_can_be_free_and_means_the_same_by_both_methods()
     assert len(arrays) > 10
     for name, codes in arrays.items():
         index = (0,) * codes.ndim
-        free = block(T, free=[(T.coordinates[0], 0)], weights=[(name, index)], last=1)
+        free = layers(T, free=[(T.coordinates[0], 0)], weights=[(name, index)], last=1)
         said = after(T.coordinates[0]) <= 1
         if name == "output":
             said = answer() == T.answers[0]
@@ -190,7 +190,7 @@ def test_every_array_of_a_block_can_be_free_and_means_the_same_by_both_methods()
 def test_free_weights_run_as_each_transformer_with_those_weights_does():
     T = random_transformer(Fixed(1), 4)
     name = "layers.0.heads.0.query"
-    free = block(T, free=[(T.coordinates[0], 0)], weights=[(name, (0, 0)), (name, (0, 1))], last=1)
+    free = layers(T, free=[(T.coordinates[0], 0)], weights=[(name, (0, 0)), (name, (0, 1))], last=1)
     claim = Claim(free, after(T.coordinates[1]) >= 0)
     codes = np.random.default_rng(0).integers(T.format.min_code, T.format.max_code + 1, (3, 40))
     for engine in ("auto", "reference"):
@@ -200,7 +200,7 @@ def test_free_weights_run_as_each_transformer_with_those_weights_does():
             one = T.layers[0].heads[0].query.copy()
             one[0, :2] = codes[1:, item]
             changed = map_codes(T, lambda codes, part, one=one: one if part == name else codes)
-            alone = Claim(block(changed, free=[(T.coordinates[0], 0)], last=1), claim.ensures)
+            alone = Claim(layers(changed, free=[(T.coordinates[0], 0)], last=1), claim.ensures)
             single = setting_of_codes(alone, codes[:1, item : item + 1], engine)
             expected = value(claim.ensures.left, single)
             assert found.missing[item] == expected.missing[0]
@@ -210,7 +210,7 @@ def test_free_weights_run_as_each_transformer_with_those_weights_does():
 
 def test_a_free_weight_is_one_value_in_both_transformers_of_that_shape():
     T, other = affine(Fixed(2)), doubled(Fixed(2))
-    both = block(T, other, free=["x"], weights=[(W1, (0, 0))])
+    both = layers(T, other, free=["x"], weights=[(W1, (0, 0))])
     both_ways(Claim(both, parameter(W1, 0, 0, of="a") == parameter(W1, 0, 0, of="b")), Proved)
     both_ways(Claim(both, after("y", of="a") == 0), Proved)
     seen = maximum(parameter(W1, 0, 0, of="a") * before("x", of="b"), 0)
@@ -218,7 +218,7 @@ def test_a_free_weight_is_one_value_in_both_transformers_of_that_shape():
     both_ways(Claim(both, after("y", of="b") == 2 * maximum(before("x", of="b"), 0)), Refuted)
     shape = FeedForward.of(Fixed(2), [[1, 0], [0, 1]], [0, 0], np.zeros((2, 2)), [0, 0])
     other = T.replace(layers=(Layer((), shape),))
-    apart = block(T, other, free=["x"], weights=[(W1, (0, 0))])
+    apart = layers(T, other, free=["x"], weights=[(W1, (0, 0))])
     both_ways(
         Claim(apart, parameter(W1, 0, 0, of="b") == 1), Proved
     )  # another shape: it is not the matrix that is meant
@@ -226,7 +226,7 @@ def test_a_free_weight_is_one_value_in_both_transformers_of_that_shape():
 
 
 def test_all_entries_of_an_array_are_free_by_its_name():
-    free = block(affine(Fixed(1)), free=[], weights=[W1, "output"])
+    free = layers(affine(Fixed(1)), free=[], weights=[W1, "output"])
     assert [e.entry_name(*entry) for entry in free.free_weights] == [
         *(f"{W1}[0,0]", f"{W1}[0,1]"),
         *(f"output[{i},{j}]" for i in (0, 1) for j in (0, 1)),
@@ -235,7 +235,7 @@ def test_all_entries_of_an_array_are_free_by_its_name():
 
 
 def test_a_claim_with_free_weights_is_read_in_another_format():
-    claim = Claim(block(affine(Fixed(1)), free=["x"], weights=[(W1, (0, 0))]), after("y") == 0)
+    claim = Claim(layers(affine(Fixed(1)), free=["x"], weights=[(W1, (0, 0))]), after("y") == 0)
     assert prove.check(claim, "fixed:2", **QUIET).inputs == 31**2
 
 
@@ -255,7 +255,7 @@ def test_random_claims_on_blocks_come_out_the_same_by_both_methods(name):
     for seed in range(15):
         T = small(parse_format(name), seed)
         free = weights[seed % 4]
-        subject = block(T, free=[("x", 0), ("x", 1)][: 1 + (seed % 3 == 0)], positions=2, weights=[free])
+        subject = layers(T, free=[("x", 0), ("x", 1)][: 1 + (seed % 3 == 0)], positions=2, weights=[free])
         read = [before("x", 1), after("x", 0), after("y", 1), logit("NO"), parameter(free[0], *free[1])]
         read += [score(0, 0, 1, 0), attention_weight(0, 0, 1, 1), parameter("output", 1, 1)]
         making = Making(f"{name} {seed}", read=read)

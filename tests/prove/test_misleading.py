@@ -18,9 +18,9 @@ from glyptic.prove import (
     Values,
     accepted,
     after,
-    block,
     check,
     inputs,
+    layers,
     recheck,
     save_certificate,
     token,
@@ -73,13 +73,13 @@ def test_letters_and_digits_that_look_like_others_are_told(file: Path, name: str
 @pytest.mark.parametrize("name", ["x or before.x", "x is 0 and after.x", "x + before.y", "x) / (before.y", "x if true else y"])
 def test_a_coordinate_whose_name_looks_like_several_is_refused(file: Path, name: str) -> None:
     model = doubled(Fixed(2)).replace(coordinates=(name, "y"))
-    claim = Claim(block(model, free=[name]), after(name) == after(name))
+    claim = Claim(layers(model, free=[name]), after(name) == after(name))
     with pytest.raises(FileError, match="not be taken for more than a name"):
         certified(file, claim, method="enumerate")
 
 
 def test_what_enters_a_block_as_0_is_told(file: Path) -> None:
-    certified(file, Claim(block(doubled(Fixed(2)), free=["x"]), after("y") >= 0), method="enumerate")
+    certified(file, Claim(layers(doubled(Fixed(2)), free=["x"]), after("y") >= 0), method="enumerate")
     assert "0 enters at y@0" in str(recheck(file))
 
 

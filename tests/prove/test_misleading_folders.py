@@ -20,7 +20,7 @@ from glyptic.errors import FileError
 from glyptic.exact import Transformer
 from glyptic.languages import regular
 from glyptic.numbers import Fixed
-from glyptic.prove import Claim, Values, accepted, after, answer, block, export, inputs, let, token, variables
+from glyptic.prove import Claim, Values, accepted, after, answer, export, inputs, layers, let, token, variables
 from glyptic.prove.exporting.folder import programs
 from glyptic.prove.exporting.standalone import blast, drat
 from glyptic.prove.exporting.standalone.checker.command import main
@@ -122,13 +122,13 @@ def test_names_that_check_prints_as_glyptic_does(tmp_path: Path, capsys: pytest.
     ):
         assert told(tmp_path, file_of(claim), capsys)[0] == 0
     pytest.importorskip("pysat")
-    held = Claim(block(signs, free=["y"], fixed={("x-z", 0): -1}), after("x-z") == -1)
+    held = Claim(layers(signs, free=["y"], fixed={("x-z", 0): -1}), after("x-z") == -1)
     export(tmp_path / "held", held, prove.check(held, method="enumerate", progress=False), seconds=5)
     assert main([str(tmp_path / "held")]) == 0
 
 
 def test_what_the_checker_would_refuse_is_not_exported(tmp_path: Path) -> None:
-    claim = Claim(block(doubled(Fixed(2)).replace(coordinates=("x or y", "y")), free=["y"]), after("y") == after("y"))
+    claim = Claim(layers(doubled(Fixed(2)).replace(coordinates=("x or y", "y")), free=["y"]), after("y") == after("y"))
     with pytest.raises(FileError, match="not be taken for more than a name"):
         export(tmp_path / "out", claim, prove.check(claim, method="enumerate", progress=False))
     assert not (tmp_path / "out").exists()

@@ -19,9 +19,9 @@ from glyptic.prove import (
     after,
     answer,
     attention_weight,
-    block,
     exists,
     inputs,
+    layers,
     let,
     maximum,
     parameter,
@@ -49,7 +49,7 @@ def attending(mask="causal", norm=None):
 
 
 def of_block(said, T=None, **rest):
-    return Claim(block(T or attending(), free=["x"], positions=3, **rest), said)
+    return Claim(layers(T or attending(), free=["x"], positions=3, **rest), said)
 
 
 def of_inputs(said, T=None, **rest):
@@ -66,7 +66,7 @@ SENTENCES = [
     (lambda: of_block(score(1, 1, 0, 0) == 0), "layer 1 has 1 heads, from 0"),
     (lambda: of_block(score(1, 0, 0, 1) == 0), "of 3 positions the causal mask hides that key from that query"),
     (lambda: of_block(score(1, 0, 1, 1) == 0, attending("strict")), "the strict mask hides"),
-    (lambda: of_block(score(1, 0, 3, 1) == 0), "position 3 is not among the block's 0 to 2"),
+    (lambda: of_block(score(1, 0, 3, 1) == 0), "position 3 is not among the positions 0 to 2"),
     (lambda: of_block(score(1, 0, 0, 0, of="b") == 0), "no transformer 'b'"),
     (lambda: of_inputs(attention_weight(1, 0, 2, 1) == 0), "position 2 does not exist .* min_length=3"),
     (lambda: of_inputs(attention_weight(1, 0, 0, -1) == 0, min_length=1), "of 2 positions the causal mask hides"),
@@ -82,15 +82,15 @@ SENTENCES = [
     (lambda: of_block(after("y") == 0, weights=["layers.0.w1"]), "no weights 'layers.0.w1'; there are"),
     (lambda: of_block(after("y") == 0, weights=[(W1, (0, 2))]), "no entry"),
     (lambda: of_block(after("y") == 0, weights=[W1, (W1, (0, 0))]), "named twice among the free weights"),
-    (lambda: of_block(after("y") == 0, weights=[W1], first=1), "is not run in this block"),
-    (lambda: of_block(after("y") == 0, weights=["token_embedding"]), "is not run in this block"),
+    (lambda: of_block(after("y") == 0, weights=[W1], first=1), "is not run in these layers"),
+    (lambda: of_block(after("y") == 0, weights=["token_embedding"]), "is not run in these layers"),
     (
         lambda: of_block(after("y") == 0, attending(norm="pre"), weights=["final_norm.epsilon"]),
         "final_norm.epsilon is never negative, so it cannot be free",
     ),
     (
         lambda: of_block(after("y") == 0, attending(norm="pre"), weights=["final_norm.gain"], last=1),
-        "final_norm.gain is not run in this block",
+        "final_norm.gain is not run in these layers",
     ),
     # Names
     (lambda: Claim(Values("x"), e.Local("d") == x), "d is read outside of its let; nothing is bound here"),
@@ -237,7 +237,7 @@ def test_every_pair_that_the_mask_shows_can_be_claimed():
 def test_other_words_are_as_they_were():
     assert prove.check(Claim(inputs(last_token(Fixed(2), 4), max_length=2), answer().among("0", "1")), progress=False)
     assert str(Claim(Values(["a b", "B"]), e.Variable("a b") == B)) == "for all 'a b', 'B': 'a b' = B"
-    assert str(Claim(block(doubled(Fixed(2)), free=["x"]), after("y") == B)).endswith("after.y@0 = B")
+    assert str(Claim(layers(doubled(Fixed(2)), free=["x"]), after("y") == B)).endswith("after.y@0 = B")
 
 
 def test_a_claim_that_grows_by_doubling_is_refused_and_by_let_is_not():

@@ -9,7 +9,7 @@ from glyptic import prove
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.numbers import Fixed, Float, Format, Ieee, Q
 from glyptic.prove import Claim, Proved, Refuted
-from glyptic.prove.claims.claim import block
+from glyptic.prove.claims.claim import layers
 from glyptic.prove.claims.expressions import after, answer, before, defined, logit
 from glyptic.prove.methods import smt
 
@@ -50,7 +50,7 @@ def test_normed_layers_by_solvers_and_by_enumeration(format, placement, products
     kinds = set()
     for seed in range(2):
         transformer = normed(format, seed, Options(norm=placement, products=products), epsilon=seed)
-        for claim in claims(block(transformer, free=["x0", "x1"])):
+        for claim in claims(layers(transformer, free=["x0", "x1"])):
             solved = smt.check(claim, format)
             run = prove.check(claim, method="enumerate", workers=1, progress=False)
             assert type(solved) is type(run), (seed, str(claim))
@@ -64,7 +64,7 @@ def test_normed_layers_by_solvers_and_by_enumeration(format, placement, products
 def test_a_norm_in_floats_by_a_solver_and_by_enumeration(format) -> None:
     transformer = random_transformer(format, 0, replace(SIZES, layers=0), Options(norm="pre"))
     transformer = replace(transformer, final_norm=replace(transformer.final_norm, epsilon=np.array(0)))
-    for claim in claims(block(transformer, free=["x0", "x1"]))[:2]:
+    for claim in claims(layers(transformer, free=["x0", "x1"]))[:2]:
         solved = smt.check(claim, format, solvers=["bitwuzla"])
         run = prove.check(claim, method="enumerate", workers=1, progress=False)
         assert type(solved) is type(run), str(claim)
@@ -78,7 +78,7 @@ def test_variance_0_refutes_that_a_run_is_defined() -> None:
     layer = transformer.layers[0]
     norm = replace(layer.feed_forward_norm, epsilon=np.array(0))
     transformer = replace(transformer, layers=(replace(layer, feed_forward_norm=norm),), final_norm=None)
-    subject = block(transformer, free=["x0", "x1"])
+    subject = layers(transformer, free=["x0", "x1"])
     verdict = smt.check(Claim(subject, defined()), Fixed(3))
     assert str(verdict.counterexample).startswith("x0@0 = 0, x1@0 = 0")
     apart = (before("x0") - before("x1") >= 1) & (before("x0") < 2) & (before("x1") > -2)

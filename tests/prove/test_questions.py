@@ -12,7 +12,7 @@ from glyptic.exact.random import random_transformer
 from glyptic.languages import tomita
 from glyptic.numbers import Exact, Fixed, Float, Ieee
 from glyptic.programs import recogniser
-from glyptic.prove import B, Claim, Proved, Refuted, Values, answer, before, block, inputs, logit, variables
+from glyptic.prove import B, Claim, Proved, Refuted, Values, answer, before, inputs, layers, logit, variables
 
 QUIET = {"progress": False, "workers": 1}
 x, y, z = variables("x y z")
@@ -98,11 +98,11 @@ def test_amplification_of_the_notes():
 
 def test_the_answer_is_not_the_larger_logit():
     T = identity(Fixed(3))
-    claim = Claim(block(T), answer() == "YES", requires=logit("YES") > logit("NO"))
+    claim = Claim(layers(T), answer() == "YES", requires=logit("YES") > logit("NO"))
     verdict = prove.check(claim, count_all=True, **QUIET)
     assert (verdict.satisfying, verdict.failures) == (8001, 1154 + 820)  # the notes' table for F(3): ties, 0/0
     patched = T.with_options(answer="logits")
-    assert prove.check(Claim(block(patched), answer() == "YES", requires=before("NO") < before("YES")), **QUIET)
+    assert prove.check(Claim(layers(patched), answer() == "YES", requires=before("NO") < before("YES")), **QUIET)
 
 
 def test_zero_attention_is_found_with_its_input():

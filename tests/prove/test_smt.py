@@ -14,11 +14,11 @@ from glyptic.errors import InputError
 from glyptic.exact import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, number, parse_format
 from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, variables
-from glyptic.prove.claims.claim import block, inputs
+from glyptic.prove.claims.claim import inputs, layers
 from glyptic.prove.claims.expressions import Variable, after, answer, before, defined, logit, token
 from glyptic.prove.methods import smt
 from glyptic.prove.methods.smt.exp_staircase import exp_code
-from glyptic.prove.methods.smt.solvers import SOLVERS, Limits, Reply, ask
+from glyptic.prove.methods.smt.solvers import SOLVERS, Reply, SolverLimits, ask
 from glyptic.theorems.theorem import plain
 
 x, y, z = variables("x y z")
@@ -86,21 +86,21 @@ def factoring(width: int) -> str:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_time_limit(solver: str) -> None:
-    reply = ask(solver, factoring(60), Limits(0.5, None))
+    reply = ask(solver, factoring(60), SolverLimits(0.5, None))
     assert reply.status == "unknown"
     assert reply.reason == "the limit of 0.5 s of processor time"
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_memory_limit(solver: str) -> None:
-    reply = ask(solver, factoring(200), Limits(60, 20))
+    reply = ask(solver, factoring(200), SolverLimits(60, 20))
     assert reply.status == "unknown"
     assert reply.reason == "the memory limit of 20 MB"
 
 
 def test_what_the_process_holds_already_is_not_the_solvers() -> None:
     held = np.ones(40_000_000)  # 320 MB
-    assert ask("bitwuzla", "(declare-const x (_ BitVec 4)) (assert (= x (bvmul x x)))", Limits(20, 100)).status == "sat"
+    assert ask("bitwuzla", "(declare-const x (_ BitVec 4)) (assert (= x (bvmul x x)))", SolverLimits(20, 100)).status == "sat"
     assert held[-1] == 1
 
 
@@ -135,7 +135,7 @@ def test_interrupting_a_solver(solver: str) -> None:
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            ask(solver, factoring(60), Limits(30, None))
+            ask(solver, factoring(60), SolverLimits(30, None))
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -148,7 +148,7 @@ def test_what_solvers_do_not_cover_is_said() -> None:
     verdict = smt.check(Claim(Values("x", Exact()), x + 0 == x), Exact())
     assert isinstance(verdict, Unknown)
     with pytest.raises(prove.ClaimError):
-        Claim(block(transformer, free=["x0"]), token(5) == "1")
+        Claim(layers(transformer, free=["x0"]), token(5) == "1")
 
 
 def test_enclosed_exp() -> None:
@@ -178,7 +178,7 @@ def test_a_random_layer_by_solvers_and_by_enumeration() -> None:
     for seed in range(6):
         sizes = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=2)
         transformer = random_transformer(format, seed, sizes)
-        subject = block(transformer, free=["x0", "x1"], positions=2)
+        subject = layers(transformer, free=["x0", "x1"], positions=2)
         claims = [
             Claim(subject, after("x0", 1) <= before("x1", 1) + 1),
             Claim(subject, answer() != "YES"),
@@ -200,7 +200,7 @@ def test_fused_and_rounded_products_are_told_apart() -> None:
     verdicts = {}
     for products in ("rounded", "fused"):
         transformer = plain(Fixed(2), products, output=[[1, 0], [1, "1/2"]]).with_options(answer="logits")
-        verdicts[products] = smt.check(Claim(block(transformer, free=["x", "y"]), said), Fixed(2))
+        verdicts[products] = smt.check(Claim(layers(transformer, free=["x", "y"]), said), Fixed(2))
     assert isinstance(verdicts["rounded"], Proved)
     assert isinstance(verdicts["fused"], Refuted)
 
@@ -238,7 +238,7 @@ def test_a_precondition_met_by_an_enclosure_only_is_not_met() -> None:
 def test_every_verdict_of_solvers_names_what_it_rests_on() -> None:
     T = identity(Fixed(2)).with_options(products="fused")
     U = identity(Fixed(2)).with_options(products="fused", answer="logits")
-    subject = block(T, U)
+    subject = layers(T, U)
     for claim, kind in [
         (Claim(subject, logit("NO", "a") == logit("NO", "b")), Proved),
         (Claim(subject, answer("a") == answer("b")), Refuted),

@@ -8,7 +8,7 @@ from glyptic.numbers import Fixed
 from glyptic.prove import Claim, Proved, Refuted, Values, variables
 from glyptic.prove.methods import smt
 from glyptic.prove.methods.smt import bits, solvers
-from glyptic.prove.methods.smt.solvers import SOLVERS, Limits, Reply, ask, ask_each, opinions
+from glyptic.prove.methods.smt.solvers import SOLVERS, Reply, SolverLimits, ask, ask_each, opinions
 
 x, y = variables("x y")
 COMBINATIONS = [None, ("bitwuzla",), ("z3",), ("cvc5",), ("z3", "cvc5"), SOLVERS]
@@ -64,7 +64,7 @@ def test_claims_that_fold_are_decided_by_any_solvers(chosen) -> None:
 def test_the_third_opinion_is_asked_where_one_could_not_say(monkeypatch) -> None:
     status = {"bitwuzla": "unsat", "z3": "unsat", "cvc5": "unsat"}
     monkeypatch.setattr(solvers, "ask", lambda solver, script, limits: Reply(solver, status[solver]))
-    said = lambda chosen=None: [reply.solver for reply in opinions([""], Limits(), chosen)]  # noqa: E731
+    said = lambda chosen=None: [reply.solver for reply in opinions([""], SolverLimits(), chosen)]  # noqa: E731
     assert said() == ["bitwuzla", "z3"]
     assert said(SOLVERS) == ["bitwuzla", "z3", "cvc5"]
     for one in ("bitwuzla", "z3"):
@@ -88,16 +88,16 @@ def test_a_proof_by_cvc5_and_one_other_counts_as_two(monkeypatch) -> None:
 def test_the_limit_is_of_processor_time_and_not_of_the_clock(solver, monkeypatch) -> None:
     """Where no processor time passes, no limit is met, however long it takes; where much passes, at once."""
     monkeypatch.setattr(solvers, "processor_clock", lambda: lambda: 0.0)
-    assert ask(solver, EASY, Limits(1e-9, None)).status == "sat"
+    assert ask(solver, EASY, SolverLimits(1e-9, None)).status == "sat"
     times = iter(range(0, 10**9, 1000))
     monkeypatch.setattr(solvers, "processor_clock", lambda: lambda: next(times))
-    reply = ask(solver, HARD, Limits(999, None))
+    reply = ask(solver, HARD, SolverLimits(999, None))
     assert (reply.status, reply.reason) == ("unknown", "the limit of 999 s of processor time")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_limit_below_what_is_needed_stops_each_solver(solver) -> None:
-    reply = ask(solver, HARD, Limits(0.05, None))
+    reply = ask(solver, HARD, SolverLimits(0.05, None))
     assert (reply.status, reply.reason) == ("unknown", "the limit of 0.05 s of processor time")
 
 
@@ -109,7 +109,7 @@ def test_cvc5_is_told_its_limits_and_a_death_is_a_reply(monkeypatch) -> None:
         return subprocess.CompletedProcess(command, -11, b"", b"")
 
     monkeypatch.setattr(solvers.subprocess, "run", died)
-    reply = ask("cvc5", EASY, Limits(7, 900))
+    reply = ask("cvc5", EASY, SolverLimits(7, 900))
     assert (reply.status, reply.reason) == ("unknown", "a failure of the solver: it ended with status -11")
     assert b'"seconds": 7, "megabytes": 900' in asked[0]
 
@@ -128,7 +128,7 @@ def test_a_solver_that_breaks_in_any_way_is_an_unknown(monkeypatch) -> None:
         (Exception("out of memory"), "the memory limit of 9 MB"),
     ]:
         monkeypatch.setitem(solvers._ASK, "z3", broken(error))
-        assert ask("z3", EASY, Limits(1, 9)).reason == reason
+        assert ask("z3", EASY, SolverLimits(1, 9)).reason == reason
     monkeypatch.setitem(solvers._ASK, "z3", broken(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
         ask("z3", EASY)

@@ -23,12 +23,12 @@ from glyptic.prove import (
     after,
     answer,
     before,
-    block,
     check,
     defined,
     exists,
     exp,
     inputs,
+    layers,
     variables,
 )
 from glyptic.prove.methods import bounds, smt, symbolic
@@ -38,7 +38,7 @@ from glyptic.prove.methods.smt.bits import Bits
 from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
 from glyptic.prove.methods.smt.questions import pose
-from glyptic.prove.methods.smt.terms import Number
+from glyptic.prove.methods.smt.terms import Term
 from glyptic.theorems.catalogue import THEOREMS
 from glyptic.theorems.proving import FIXED, Job, prove, theorem
 from glyptic.theorems.theorem import plain
@@ -59,10 +59,10 @@ def split_scores(format: Format) -> Transformer:
 
 
 def of_split_scores(format: Format, ensures: Any) -> Claim:
-    return Claim(block(split_scores(format), free=["x"], fixed={("one", 0): 1}), ensures)
+    return Claim(layers(split_scores(format), free=["x"], fixed={("one", 0): 1}), ensures)
 
 
-def asserted_in_every_case(self: attention_terms.Terms, a: Number, stairs: Staircase) -> Number:
+def asserted_in_every_case(self: attention_terms.Terms, a: Term, stairs: Staircase) -> Term:
     """How an exp was enclosed once: what holds in one case only, put into the domain of all."""
     image = self.fresh(f"exp.{len(self.exps)}", stairs.lows[0], stairs.highs[-1])
     low, high = (attention_terms._climb(a.code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
@@ -114,7 +114,7 @@ def test_a_wrong_circuit_is_noticed_before_anything_is_proved_with_it(monkeypatc
 
 def test_a_wrong_rule_of_simplification_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were relu(x) taken for x, a feed-forward that writes the one would be proved to write the other."""
-    subject = block(split_scores(Fixed(6)), last=1, free=["x"], fixed={("one", 0): 1})
+    subject = layers(split_scores(Fixed(6)), last=1, free=["x"], fixed={("one", 0): 1})
     claim = Claim(subject, after("p") == before("x"))
     assert isinstance(smt.check(claim, Fixed(6)), Refuted)
     monkeypatch.setattr(attention_terms.Terms, "_relu", lambda self, a: a)
@@ -175,7 +175,7 @@ def test_masked_scores_over_which_exp_is_flat_are_decided() -> None:
     writing = draft.feed_forward([Unit({"x": 1}, {"p": 1})], {"p": "-B"})
     head = draft.head(query=[{"one": 1}], key=[{"p": "1/16"}], value=[{"x": 1}], output=[{"o": 1}])
     built = plain(format, "rounded", ("x", "p", "o", "one")).replace(layers=(Layer((), writing), Layer((head,), None)))
-    claim = Claim(block(built, free=["x"], fixed={("one", 0): 1}), ~defined())
+    claim = Claim(layers(built, free=["x"], fixed={("one", 0): 1}), ~defined())
     assert type(check(claim, method="smt")) is type(check(claim, method="enumerate"))
 
 

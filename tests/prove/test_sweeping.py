@@ -15,15 +15,15 @@ from glyptic.prove.methods.smt.agreement import points
 from glyptic.prove.methods.smt.bits import Bits, constant, variable
 from glyptic.prove.methods.smt.lemmas import Lemmas, _Proofs
 from glyptic.prove.methods.smt.questions import Question, pose
-from glyptic.prove.methods.smt.solvers import Limits, Reply, ask
-from glyptic.prove.methods.smt.sweeping import Sweep
+from glyptic.prove.methods.smt.solvers import Reply, SolverLimits, ask
+from glyptic.prove.methods.smt.sweeping import LemmaSweep
 from glyptic.theorems.mutation import mutants
 from glyptic.theorems.proving import Job, prove, read_scope, theorem
 
-LIMITS = Limits(20.0, 2048)
+LIMITS = SolverLimits(20.0, 2048)
 
 
-def sweep_of(claim: Claim, question: Question) -> Sweep:
+def sweep_of(claim: Claim, question: Question) -> LemmaSweep:
     return Lemmas(claim, question, {})._sweep(_Proofs("bitwuzla", LIMITS), points(claim, question) or {})
 
 
@@ -95,7 +95,7 @@ def test_sweeping_says_what_trying_all_values_says(seed):
     some = {name: np.array([rng.randrange(16) for _ in range(6)]) for name in "abc"}
     proofs = _Proofs("bitwuzla", LIMITS)
     unique = list({id(node): node for node in (*leaves, *results)}.values())
-    swept = Sweep(unique, [], some, (-8, 7), proofs.ask).refutes(conditions)
+    swept = LemmaSweep(unique, [], some, (-8, 7), proofs.ask).refutes(conditions)
     assert swept == (not met.any())
 
 
@@ -105,7 +105,7 @@ def test_what_a_case_is_given_stays_given():
     size = bits.choose(bits.less(x, zero), bits.negate(x), x)
     same = bits.choose(bits.less(zero, x), constant(5, 8), x)
     total, some = bits.add(same, size), {"x": np.array([200, 130, 255])}
-    sweep = Sweep([x, size, same, total], [bits.less(x, zero)], some, (-127, 127), _Proofs("bitwuzla", LIMITS).ask, depth=1)
+    sweep = LemmaSweep([x, size, same, total], [bits.less(x, zero)], some, (-127, 127), _Proofs("bitwuzla", LIMITS).ask, depth=1)
     assert sweep.refutes([bits.opposite(bits.equal(total, zero))])
 
 
@@ -117,7 +117,7 @@ def test_a_result_and_its_negative_are_not_cut_apart():
     opposite = bits.negate(a)
     sides = [bits.add(bits.multiply(x, x), opposite) for x in (opposite, a)]
     conditions = [bits.opposite(bits.equal(*sides))]
-    sweep = Sweep([a, opposite], [], {"v": np.array([1, 2, 77])}, (-127, 127), _Proofs("bitwuzla", LIMITS).ask)
+    sweep = LemmaSweep([a, opposite], [], {"v": np.array([1, 2, 77])}, (-127, 127), _Proofs("bitwuzla", LIMITS).ask)
     assert sweep.refutes(conditions)
     assert [node is a for node in sweep._shared(conditions)] == [True]
 
@@ -131,7 +131,7 @@ def test_a_lemma_asked_under_other_names_is_asked_once():
 
 
 def test_lemmas_that_have_had_their_time_are_not_asked():
-    proofs = _Proofs("bitwuzla", Limits(1e-9))
+    proofs = _Proofs("bitwuzla", SolverLimits(1e-9))
     x = variable("x", 8)
     assert proofs.ask([bits.less(x, constant(3, 8))], 5).status == "sat"
     assert proofs.ask([bits.less(x, constant(4, 8))], 5).status == "unknown"
@@ -149,7 +149,7 @@ def many_cases(questions: int = 6) -> tuple[list[Bits], list[Bits]]:
 def test_a_sweep_ends_when_its_time_is_over_though_no_solver_is_asked():
     """A solver that never knows leaves cases of cases of cases: these are many, and take our own time, which is limited too."""
     results, conditions = many_cases()
-    proofs, asked = _Proofs("bitwuzla", Limits(0.05)), []
+    proofs, asked = _Proofs("bitwuzla", SolverLimits(0.05)), []
 
     def never_knows(_: object, __: float) -> Reply:
         asked.append(True)
@@ -158,7 +158,7 @@ def test_a_sweep_ends_when_its_time_is_over_though_no_solver_is_asked():
 
     points_of = {node.detail: np.arange(-3, 4) * (k + 1) & 255 for k, node in enumerate(results[:6])}
     with proofs.watch:
-        sweep = Sweep(results, [], points_of, (-127, 127), never_knows, proofs.over)
+        sweep = LemmaSweep(results, [], points_of, (-127, 127), never_knows, proofs.over)
         assert not sweep.refutes(conditions)
         assert proofs.watch.seconds < 5
     assert proofs.over()
@@ -167,7 +167,7 @@ def test_a_sweep_ends_when_its_time_is_over_though_no_solver_is_asked():
 def test_a_case_of_which_nothing_is_given_is_tried_at_points_too():
     """Where a value is 0, and of no other anything is known, all values are points of the case."""
     x, y = variable("x", 8), variable("y", 8)
-    sweep = Sweep([x, y], [], {"x": np.array([-1, 0, 1])}, (-127, 127), _Proofs("bitwuzla", LIMITS).ask)
+    sweep = LemmaSweep([x, y], [], {"x": np.array([-1, 0, 1])}, (-127, 127), _Proofs("bitwuzla", LIMITS).ask)
     more = sweep._more({"x": np.array([0, 0])}, [])
     assert more["x"].shape == (2 + 512,)
 
@@ -179,5 +179,5 @@ def test_a_check_by_lemmas_keeps_to_its_limit(monkeypatch):
     start = time.thread_time()
     question = pose(claim, claim.subject.format, "plain")
     said = Lemmas(claim, question, {bits.script(part): part for part in question.failing_parts[:1]})
-    reply = said.asked("bitwuzla", list(said.conditions), Limits(0.1, 2048))
+    reply = said.asked("bitwuzla", list(said.conditions), SolverLimits(0.1, 2048))
     assert reply.status in ("unknown", "unsat") and time.thread_time() - start < 15

@@ -16,7 +16,7 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.circuits_float import FloatCircuits
-from glyptic.prove.methods.smt.known_facts import Number
+from glyptic.prove.methods.smt.known_facts import Term
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
 
 SMALL = [
@@ -349,7 +349,7 @@ def test_layers_over_terms_and_over_fractions(format: Format, options: Options) 
         for p in np.ndindex(shape)
     }
     codes = [
-        out[place].code if isinstance(out[place], Number) else terms.code(out[place]) for place in np.ndindex(shape)
+        out[place].code if isinstance(out[place], Term) else terms.code(out[place]) for place in np.ndindex(shape)
     ]
     found, undefined = bits.compute(codes, inputs), bits.compute(zero, inputs)
     width, reference = terms.circuits.width, prepare(transformer, Reference(format, options.products))

@@ -13,7 +13,7 @@ from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.numbers import Fixed, Float, encode
 from glyptic.prove import Claim, Proved, Refuted, Vacuous, Values, root, variables
-from glyptic.prove.claims.claim import block, inputs
+from glyptic.prove.claims.claim import inputs, layers
 from glyptic.prove.claims.expressions import after, answer, at, before, defined, logit
 
 (x,) = variables("x")
@@ -67,13 +67,13 @@ SAYINGS = [  # what is said; of runs some of which are 0/0; of runs all of which
 
 @pytest.mark.parametrize(("said", "some", "every"), SAYINGS, ids=[str(saying[0]) for saying in SAYINGS])
 def test_a_run_that_meets_0_over_0_answers_undefined_and_has_no_values(said, some, every) -> None:
-    both_ways(Claim(block(masked(), free=["x"]), said), some)
-    both_ways(Claim(block(masked(), free=["y"], fixed={("x", 0): 3}), said), every)
+    both_ways(Claim(layers(masked(), free=["x"]), said), some)
+    both_ways(Claim(layers(masked(), free=["y"], fixed={("x", 0): 3}), said), every)
     assert type(prove.check(Claim(inputs(always_undefined(), max_length=3), said), **QUIET)) is every
 
 
 def test_values_of_undefined_runs_meet_no_precondition_and_hold_no_claim() -> None:
-    subject = block(masked(), free=["x"])
+    subject = layers(masked(), free=["x"])
     refuted = both_ways(Claim(subject, after("y") == after("y")), Refuted)
     assert refuted.counterexample.observed == {"after.y@0": "undefined"}
     both_ways(Claim(subject, before("x") == before("x")), Proved)  # what enters is there
@@ -87,7 +87,7 @@ def test_values_of_undefined_runs_meet_no_precondition_and_hold_no_claim() -> No
 
 
 def test_two_transformers_have_each_their_own_0_over_0() -> None:
-    subject = block(masked(), harmless(), free=["x"])
+    subject = layers(masked(), harmless(), free=["x"])
     both_ways(Claim(subject, defined("b")), Proved)
     both_ways(Claim(subject, defined("a")), Refuted)
     both_ways(Claim(subject, after("x", of="b") == before("x", of="b")), Proved)
@@ -106,7 +106,7 @@ def test_0_over_0_in_the_output_leaves_the_logits() -> None:
     subject = inputs(low, max_length=2)
     assert isinstance(prove.check(Claim(subject, answer() == "UNDEFINED"), **QUIET), Proved)
     assert isinstance(prove.check(Claim(subject, logit("NO") == -prove.B), **QUIET), Proved)
-    both_ways(Claim(block(identity(F)), logit("NO") == before("NO")), Proved)
+    both_ways(Claim(layers(identity(F)), logit("NO") == before("NO")), Proved)
 
 
 def test_a_chain_that_has_tied_stays_tied_whatever_its_stand_in_would_meet() -> None:
@@ -155,8 +155,8 @@ def test_what_does_not_exist_is_called_undefined() -> None:
 
 
 def test_answers_read_off_the_logits_are_never_undefined() -> None:
-    both_ways(Claim(block(identity(F).with_options(answer="logits")), answer() != "UNDEFINED"), Proved)
-    both_ways(Claim(block(identity(F)), answer() != "UNDEFINED"), Refuted)
+    both_ways(Claim(layers(identity(F).with_options(answer="logits")), answer() != "UNDEFINED"), Proved)
+    both_ways(Claim(layers(identity(F)), answer() != "UNDEFINED"), Refuted)
 
 
 def test_0_over_0_in_a_norm_is_called_by_its_name() -> None:

@@ -6,7 +6,7 @@ import pytest
 from glyptic import carve, prove
 from glyptic.errors import GlypticError, InputError
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
-from glyptic.prove import Claim, Proved, Unknown, after, answer, block, inputs
+from glyptic.prove import Claim, Proved, Unknown, after, answer, inputs, layers
 
 SIZES = Sizes(layers=1, heads=0, width=2, hidden=2, max_length=3)
 
@@ -17,7 +17,7 @@ def unrounded() -> Transformer:
 
 @pytest.mark.parametrize("method", ["smt", "bounds"])
 def test_what_does_not_know_the_reading_leaves_a_block_open(method: str) -> None:
-    claim = Claim(block(unrounded()), after("x0") <= prove.B)
+    claim = Claim(layers(unrounded()), after("x0") <= prove.B)
     found = prove.check(claim, method=method)  # type: ignore[arg-type]
     assert isinstance(found, Unknown) and "'unrounded'" in found.reason
     assert isinstance(prove.check(claim, method="enumerate"), Proved)

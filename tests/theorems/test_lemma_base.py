@@ -7,7 +7,7 @@ from glyptic.errors import FormatError
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, parse_format
 from glyptic.prove import B, Claim, Proved, Refuted, Values, variables
 from glyptic.prove.methods import smt
-from glyptic.theorems.lemma_base import LEMMAS, arguments, decide, facts, table
+from glyptic.theorems.lemma_base import STATEMENTS, arguments, decide, lemmas, table
 
 (x,) = variables("x")
 FALSE_BY_ROUNDING = (
@@ -19,8 +19,8 @@ FALSE_BY_ROUNDING = (
 )
 
 
-def lemma(name: str):
-    return next(one for one in LEMMAS if one.name == name)
+def statement(name: str):
+    return next(one for one in STATEMENTS if one.name == name)
 
 
 @pytest.mark.parametrize("s", range(2, 17))
@@ -49,8 +49,8 @@ def test_floats_need_three_products(name: str) -> None:
 def test_facts_of_small_formats(name: str) -> None:
     """Decided by running all values; what constructions decide by argument is the same."""
     format = parse_format(name)
-    found = {fact.name: fact for fact in facts(format)}
-    assert all(fact.holds is not None for fact in found.values())
+    found = {lemma.name: lemma for lemma in lemmas(format)}
+    assert all(lemma.holds is not None for lemma in found.values())
     assert found["saturates"].holds == found["saturation"].holds
     assert found["subnormal"].holds == found["differences"].holds
     assert found["exp-vanishes"].holds == found["exp of −B"].holds
@@ -70,7 +70,7 @@ def test_facts_of_small_formats(name: str) -> None:
 @pytest.mark.parametrize("name", FALSE_BY_ROUNDING)
 @pytest.mark.parametrize("format", [Fixed(4), parse_format("fp8_e5m2")], ids=str)
 def test_what_rounding_breaks_is_found(name: str, format) -> None:
-    claim = lemma(name).claim(format)
+    claim = statement(name).claim(format)
     verdict = smt.check(claim, format)
     assert isinstance(verdict, Refuted)
     assert verdict.counterexample.observed
@@ -79,17 +79,17 @@ def test_what_rounding_breaks_is_found(name: str, format) -> None:
 def test_one_and_b_do_not_decide_in_the_smallest_formats() -> None:
     """softmax(1, B) = (1, 1) in F(1), F(1,1), F(2,1): the errata's tie."""
     for format, holds in ((Fixed(1), False), (Float(1, 1), False), (Float(2, 1), False), (Fixed(2), True)):
-        fact = next(f for f in arguments(format) if f.statement == "softmax(1, B) is decisive")
-        assert fact.holds == holds
+        lemma = next(lemma for lemma in arguments(format) if lemma.statement == "softmax(1, B) is decisive")
+        assert lemma.holds == holds
 
 
 def test_known_answers() -> None:
-    assert not next(f for f in arguments(Float(1, 1)) if f.name == "exp-vanishes").holds
-    assert decide(lemma("exp of −B"), Float(1, 1)).counterexample.startswith("x = -∞: [exp x] is 1/4")
-    assert not decide(lemma("differences"), Ieee(4, 3, subnormals=False)).holds
-    assert decide(lemma("zero by saturation"), Q(4, 4)).holds is False
-    assert decide(lemma("negation and sums"), parse_format("fp16")).proof.startswith("argument")
-    assert decide(lemma("multiplying by 1"), parse_format("float:1,1")).holds
+    assert not next(lemma for lemma in arguments(Float(1, 1)) if lemma.name == "exp-vanishes").holds
+    assert decide(statement("exp of −B"), Float(1, 1)).counterexample.startswith("x = -∞: [exp x] is 1/4")
+    assert not decide(statement("differences"), Ieee(4, 3, subnormals=False)).holds
+    assert decide(statement("zero by saturation"), Q(4, 4)).holds is False
+    assert decide(statement("negation and sums"), parse_format("fp16")).proof.startswith("argument")
+    assert decide(statement("multiplying by 1"), parse_format("float:1,1")).holds
 
 
 def test_rules_that_terms_use_are_decided_without_them() -> None:
@@ -98,7 +98,7 @@ def test_rules_that_terms_use_are_decided_without_them() -> None:
     names = ("negation and sums", "differences", "order is a sign", "parts")
     cases += [(format, name) for format in (Fixed(4), Float(2, 2)) for name in names]
     for format, name in cases:
-        verdict = smt.check(lemma(name).claim(format), format)
+        verdict = smt.check(statement(name).claim(format), format)
         assert isinstance(verdict, Proved), (name, format)
         assert not any("monotone" in text or "tell apart" in text for text in verdict.assumptions)
 
@@ -106,6 +106,6 @@ def test_rules_that_terms_use_are_decided_without_them() -> None:
 def test_the_table_and_what_is_refused() -> None:
     shown = table(arguments(Fixed(1)))
     assert "softmax(1, ∞) = (1, 1)" in shown
-    assert theorems.facts is facts
+    assert theorems.lemmas is lemmas
     with pytest.raises(FormatError, match="not rounded"):
-        facts(Exact())
+        lemmas(Exact())

@@ -18,7 +18,7 @@ _TOGETHER = 1 << 12  # texts that the large format answers in one batch
 
 
 @dataclass(frozen=True)
-class Precision:
+class PrecisionCommand:
     """The least precision s(n) of a built-in decider, or of the recogniser of a regular language, as a table and a figure.
 
     A decider is right at n if it decides the language that is named, or else if it answers all inputs of length n as it does in a
@@ -68,10 +68,10 @@ class Precision:
         if self.construction == "automaton" or self.language is not None or self.tomita is not None:
             refuse_idle(self, ("large",), "where a language is named, which says what is right")
         build, right = self._construction()
-        means: dict[str, Any] = {"steps": parse_steps(self.steps), "backend": self.backend, "workers": self.workers}
-        means["seconds"] = self.seconds
-        limits: dict[str, Any] = {"exponents": self.exponents, "largest": self.largest, "name": self.construction}
-        found = least_precision(build, self.max_length, of=right, **limits, **means)
+        found = least_precision(
+            build, self.max_length, of=right, exponents=self.exponents, largest=self.largest, name=self.construction,
+            steps=parse_steps(self.steps), backend=self.backend, workers=self.workers, seconds=self.seconds,
+        )  # fmt: skip
         print(found)
         if self.figure is not None:
             found.figure(self.figure)

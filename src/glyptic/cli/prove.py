@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Prove:
+class ProveCommand:
     """Prove or refute what a transformer computes, on all inputs up to a length.
 
     Ask one thing: `glyptic prove A B` (the same answers), `glyptic prove A --language "(0*10*1)*0*"`, `--tomita 4`, `--decisive`,
@@ -64,7 +64,7 @@ class Prove:
     theorem: str | None = None
     """With --library: only the theorem of this name, such as zero.at."""
     terms: Literal["simplified", "plain"] = "simplified"
-    """With --library or --recheck: plain puts every block to the solvers as it is, without Glyptic's own simplification."""
+    """With --library or --recheck: plain puts all layers to the solvers as they are, without Glyptic's own simplification."""
     max_length: Annotated[int, Count(1, 10**6)] | None = None
     """The longest inputs; by default what the transformer reads."""
     min_length: Annotated[int, Count(1, 10**6)] = 1
@@ -181,7 +181,7 @@ class Prove:
         return result.status
 
     def _rechecking(self) -> dict[str, Any]:
-        """The means that were chosen: one that has no effect on a certificate's method is refused there."""
+        """What was chosen: one that has no effect on a certificate's method is refused there."""
         chosen = {"backend": "loky", "workers": None, "engine": "auto", "terms": "simplified"}
         return {name: getattr(self, name) for name, usual in chosen.items() if getattr(self, name) != usual} | self._limits()
 
@@ -197,7 +197,7 @@ class Prove:
         claim = self._claim(self.format)
         if self.certificate is not None:
             check_place(self.certificate)
-        verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._means())
+        verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._running())
         print(verdict)
         for assumption in getattr(verdict, "assumptions", ()):
             print(f"  assuming that {assumption}")
@@ -217,9 +217,8 @@ class Prove:
         if self.figure is not None:
             check_place(self.figure)
         self._try_question(formats)
-        means = self._means() | {"kept": self.journal}
-        for_cells = {name: means.pop(name) for name in ("seconds", "engine")}
-        found = sweep(lambda format: self._claim(str(format)), formats, name=self._asked(), **means, **for_cells)
+        asked = self._asked()
+        found = sweep(lambda format: self._claim(str(format)), formats, name=asked, kept=self.journal, **self._running())
         print(found)
         if self.figure is not None:
             found.figure(self.figure)
@@ -237,7 +236,7 @@ class Prove:
         except (FormatError, FactError):
             return
 
-    def _means(self) -> dict[str, Any]:
+    def _running(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("seconds", "backend", "workers", "engine")}
 
     def _asked(self) -> str:

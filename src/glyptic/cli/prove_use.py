@@ -8,7 +8,7 @@ from glyptic.cli.idle import refuse_idle, refuse_idle_workers
 from glyptic.errors import InputError
 
 if TYPE_CHECKING:
-    from glyptic.cli.prove import Prove
+    from glyptic.cli.prove import ProveCommand
 
 _QUESTIONS = ("model", "other", "language", "tomita", "decisive", "never_zero_attention")
 _OF_QUESTIONS = ("max_length", "min_length", "steps", "yes", "no", "format", "figure", "certificate", "count_all", "engine")
@@ -16,7 +16,7 @@ _OF_RECHECKS = ("model", "other", "format", "count_all", "engine")  # models are
 _OF_SOLVERS = ("theorem", "terms")
 
 
-def check_use(command: Prove) -> None:
+def check_use(command: ProveCommand) -> None:
     """Refuse, in one sentence, what has no effect or cannot be meant."""
     refuse_idle_workers(command)
     if command.recheck is not None:
@@ -32,7 +32,7 @@ def check_use(command: Prove) -> None:
         _check_question(command)
 
 
-def _check_question(command: Prove) -> None:
+def _check_question(command: ProveCommand) -> None:
     refuse_idle(command, _OF_SOLVERS, "on a question about inputs, which it is not for")
     if command.formats is not None:
         refuse_idle(command, ("format",), "beside --formats, which rounds to each of its formats")

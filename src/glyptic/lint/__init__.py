@@ -14,11 +14,11 @@ from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.lint.findings import SEVERITIES, Finding, Report, Severity, Suppression
 from glyptic.lint.runs import masked_keys, saturation
-from glyptic.lint.sample import Seen, look, sample_inputs
+from glyptic.lint.sample import Sample, look, sample_inputs
 from glyptic.lint.sums import sum_order
 from glyptic.lint.weights import dead_heads, dead_layers, fixed_last_position, flags_left_over, never_read
 
-RULES: dict[str, Callable[[Seen], Iterator[Finding]]] = {
+RULES: dict[str, Callable[[Sample], Iterator[Finding]]] = {
     "masked keys": masked_keys,
     "0/0": masked_keys,
     "fixed last position": fixed_last_position,
@@ -53,10 +53,10 @@ def lint(
     """
     wanted = [ignore] if isinstance(ignore, str) else list(ignore)
     suppressions = [Suppression.parse(text, list(RULES)) for text in wanted]
-    seen = look(transformer, runs, progress=progress)
+    sample = look(transformer, runs, progress=progress)
     rules = tqdm([*dict.fromkeys(RULES.values())], desc="rules", unit="rule", delay=1, leave=False, disable=not progress)
-    found = [finding for rule in rules for finding in rule(seen)]
-    return Report.of(found, suppressions, seen.chosen)
+    found = [finding for rule in rules for finding in rule(sample)]
+    return Report.of(found, suppressions, sample.chosen)
 
 
 __all__ = ["RULES", "SEVERITIES", "Finding", "Report", "Severity", "Suppression", "lint", "sample_inputs"]

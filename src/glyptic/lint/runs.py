@@ -9,7 +9,7 @@ import numpy as np
 from glyptic.exact import Transformer
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroVariance
 from glyptic.lint.findings import Finding
-from glyptic.lint.sample import Seen
+from glyptic.lint.sample import Sample
 from glyptic.numbers import Exact
 from glyptic.prove.questions import never_zero_attention
 from glyptic.prove.verdicts.answers import Refuted
@@ -17,14 +17,14 @@ from glyptic.prove.verdicts.answers import Refuted
 _SEARCHED = 1 << 12  # inputs up to whose number all are searched for 0/0 in attention
 
 
-def masked_keys(seen: Seen) -> Iterator[Finding]:
+def masked_keys(sample: Sample) -> Iterator[Finding]:
     """Queries all of whose visible keys are masked, and other 0/0: one finding for each place, with an input that meets it.
 
     An error: the input that is shown has no answer.
     """
     told = set()
-    met = [(error, seen.texts[place]) for place, error in sorted(seen.runs.failures.items())]
-    for error, text in [*met, *_searched(seen.transformer)]:
+    met = [(error, sample.texts[place]) for place, error in sorted(sample.runs.failures.items())]
+    for error, text in [*met, *_searched(sample.transformer)]:
         key = type(error), error.layer, error.head
         if key not in told:
             told.add(key)
@@ -55,22 +55,22 @@ def _searched(transformer: Transformer) -> Iterator[tuple[Undefined, tuple[str, 
             yield error, text
 
 
-def saturation(seen: Seen) -> Iterator[Finding]:
+def saturation(sample: Sample) -> Iterator[Finding]:
     """Coordinates that reach ±B in a residual after some layer; what the embedding sets to ±B was written down so.
 
     A note: saturating is how constructions make ∞, clear coordinates and count what need only be told from 0. Whether a
     coordinate stays below B is a claim, to be proved.
     """
-    format = seen.transformer.format
+    format = sample.transformer.format
     if isinstance(format, Exact):
         return
     reason = "∞ is made by saturating, and a count of which only 0 matters may saturate; prove that it stays below B if it must."
     told = set()
-    for stage in seen.runs.trace:
+    for stage in sample.runs.trace:
         if ".after_" in stage or stage == "final_norm":
-            codes = seen.columns(stage)
+            codes = sample.columns(stage)
             for k in np.flatnonzero((codes >= format.max_code).any(axis=1) | (codes <= -format.max_code).any(axis=1)):
                 if k not in told:
                     told.add(k)
-                    where = f"coordinate {seen.transformer.coordinates[k]}"
+                    where = f"coordinate {sample.transformer.coordinates[k]}"
                     yield Finding("saturation", "note", where, f"it reaches ±B, first {stage}.", reason)

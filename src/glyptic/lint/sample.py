@@ -18,7 +18,7 @@ _STAGES = ("embedding", "*.after_*", "final_norm", "*.hidden", "*.head.*")
 
 
 @dataclass(frozen=True)
-class Seen:
+class Sample:
     """A transformer and what was seen of it."""
 
     transformer: Transformer
@@ -44,13 +44,13 @@ class Seen:
         return (array for place, array in enumerate(traced) if place not in self.runs.failures)
 
 
-def look(transformer: Transformer, count: int, *, progress: bool = False) -> Seen:
+def look(transformer: Transformer, count: int, *, progress: bool = False) -> Sample:
     """Run some inputs and trace them; what would not fit into memory is refused before."""
     texts, chosen = sample_inputs(transformer, count)
     affordable(f"the trace of {len(texts):,} runs", sum(_traced(transformer, len(text)) for text in texts))
     with tqdm(total=len(texts), desc="runs", unit="input", delay=1, leave=False, disable=not progress) as bar:
         runs = transformer.run_batch(texts, trace=_STAGES, progress=bar.update)
-    return Seen(transformer, prepared_for(transformer), texts, runs, chosen)
+    return Sample(transformer, prepared_for(transformer), texts, runs, chosen)
 
 
 def _traced(transformer: Transformer, length: int) -> int:

@@ -1,7 +1,7 @@
 """Claims and what decides them: enumeration, diagrams, bounds, solvers; the smallest counterexample; certificates.
 
 claims/         what is claimed, written in Python: expressions, what they range over, what gives them a value
-elements/       what a claim ranges over, made concrete: the tree of inputs, values put into a block
+elements/       what a claim ranges over, made concrete: the tree of inputs, values put into layers
 verdicts/       Proved, Refuted, Vacuous, Unknown; what they rest on; witnesses; counterexamples made small
 portable/       claims and transformers as JSON; what a predicate is; files that nobody vouches for
 methods/        what decides a claim: `enumeration` runs all, `symbolic` makes diagrams, `bounds` cuts boxes, `smt` asks solvers
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from glyptic.prove.claims.expressions import token as token
     from glyptic.prove.claims.expressions import variables as variables
     from glyptic.prove.claims.expressions import where as where
-    from glyptic.prove.claims.subjects import Block as Block
     from glyptic.prove.claims.subjects import Inputs as Inputs
+    from glyptic.prove.claims.subjects import Layers as Layers
     from glyptic.prove.claims.subjects import Values as Values
-    from glyptic.prove.claims.subjects import block as block
     from glyptic.prove.claims.subjects import inputs as inputs
+    from glyptic.prove.claims.subjects import layers as layers
     from glyptic.prove.exporting import export as export
     from glyptic.prove.questions import decisive as decisive
     from glyptic.prove.questions import equivalent as equivalent

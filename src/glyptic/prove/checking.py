@@ -4,23 +4,50 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from glyptic.arguments import Backend, Megabytes, Seconds, Workers, Writable, checked
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
 from glyptic.numbers import AnyFormat, Exact, parse_format
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.elements.counting import count_values
-from glyptic.prove.methods.enumeration.deciding import Means, enumerate_claim
+from glyptic.prove.methods.enumeration.deciding import EnumerationLimits, enumerate_claim
 from glyptic.prove.verdicts.answers import Unknown, Verdict
 
 Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
+Journal = Annotated[str | Path, Writable()]
 BOUNDED = 5.0  # seconds of processor time that `auto` gives to bounds before it asks the solvers
 ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
+
+
+class OneLimits(TypedDict, total=False):
+    """What bounds a check, and how it computes: `check` tells what each means."""
+
+    seconds: Seconds | None
+    megabytes: Megabytes | None
+    engine: Engine
+    count_all: bool
+    terms: Rules
+
+
+class RunLimits(OneLimits, total=False):
+    """And where it runs."""
+
+    backend: Backend
+    workers: Workers | None
+    progress: bool
+
+
+class Limits(RunLimits, total=False):
+    """Everything that `check` can be told besides the claim."""
+
+    format: AnyFormat | str | None
+    method: Method
+    journal: Journal | None
 
 
 @checked
@@ -34,7 +61,7 @@ def check(
     engine: Engine = "auto",
     backend: Backend = "loky",
     workers: Workers | None = None,
-    journal: Annotated[str | Path, Writable()] | None = None,
+    journal: Journal | None = None,
     count_all: bool = False,
     progress: bool = True,
     terms: Rules = "simplified",
@@ -46,7 +73,7 @@ def check(
     and what that leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on
     from there when it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
     `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
-    a block to the solvers as it is, without the rules by which terms are simplified.
+    layers to the solvers as they are, without the rules by which terms are simplified.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -71,7 +98,7 @@ def check(
       nothing makes it true, by enumeration: 127 inputs run
     """
     claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
-    _refuse_idle_means(method, terms, journal, megabytes)
+    _refuse_idle(method, terms, journal, megabytes)
     first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None)
     if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
         return first
@@ -79,15 +106,15 @@ def check(
         from glyptic.prove.methods import smt
 
         assert claim.subject.format is not None
-        limits: dict[str, Any] = {"seconds": seconds, "megabytes": megabytes}
-        stated = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
+        limits = {"seconds": seconds, "megabytes": megabytes}
+        stated: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}  # else the solvers' own
         found = smt.check(claim, claim.subject.format, terms=terms, **stated)
         return found if first is None or not isinstance(found, Unknown) else first
     path = None if journal is None else Path(journal)
-    return enumerate_claim(claim, Means(engine, backend, workers, path, seconds, count_all, progress))
+    return enumerate_claim(claim, EnumerationLimits(engine, backend, workers, path, seconds, count_all, progress))
 
 
-def _refuse_idle_means(method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None) -> None:
+def _refuse_idle(method: Method, terms: Rules, journal: str | Path | None, megabytes: int | None) -> None:
     """Refuse what would have no effect."""
     if terms == "plain" and method not in ("auto", "smt"):
         raise InputError(f"terms='plain' is about solvers' terms, and method={method!r} has none; leave it out.")
@@ -106,7 +133,7 @@ def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool)
         from glyptic.prove.methods import symbolic
 
         return symbolic.check(claim, seconds=seconds)
-    if method == "bounds" or (method == "auto" and isinstance(subject, Block) and _too_many(claim)):
+    if method == "bounds" or (method == "auto" and isinstance(subject, Layers) and _too_many(claim)):
         from glyptic.prove.methods import bounds
 
         if method == "bounds":

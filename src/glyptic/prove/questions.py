@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.languages.automata import Automaton
-from glyptic.prove.checking import check
+from glyptic.prove.checking import Limits, check
 from glyptic.prove.claims.claim import Claim, inputs
 from glyptic.prove.claims.expressions import ClaimError, Condition, Defined, SameChains, accepted, answer, holds
 from glyptic.prove.verdicts.answers import Verdict
 
 Steps = Annotated[int, Count()] | Callable[[int], int]
 Length = Annotated[int, Count()]
+Language = Automaton | Callable[[Any], bool]  # a predicate is true of the texts in it
 
 
 @checked
 def equivalent(
-    a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1, **means: Any
+    a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1, **limits: Unpack[Limits]
 ) -> Verdict:
     """Whether two transformers give the same answer to every input up to a length; TIE and 0/0 count as answers.
 
     With several steps of chain of thought, every step's answer is compared.
     """
-    return check(equivalence(a, b, max_length, min_length=min_length, steps=steps), **means)
+    return check(equivalence(a, b, max_length, min_length=min_length, steps=steps), **limits)
 
 
 @checked
@@ -39,23 +40,23 @@ def equivalence(a: Transformer, b: Transformer, max_length: Length, *, min_lengt
 @checked
 def language(
     transformer: Transformer,
-    of: Automaton | Callable[[Any], bool],
+    of: Language,
     max_length: Length | None = None,
     *,
     yes: str = "YES",
     no: str = "NO",
     min_length: Length = 1,
     steps: Steps = 1,
-    **means: Any,
+    **limits: Unpack[Limits],
 ) -> Verdict:
     """Whether a decider answers yes exactly on a language, given by an automaton or a predicate, and no elsewhere."""
-    return check(recognition(transformer, of, max_length, yes=yes, no=no, min_length=min_length, steps=steps), **means)
+    return check(recognition(transformer, of, max_length, yes=yes, no=no, min_length=min_length, steps=steps), **limits)
 
 
 @checked
 def recognition(
     transformer: Transformer,
-    of: Automaton | Callable[[Any], bool],
+    of: Language,
     max_length: Length | None = None,
     *,
     yes: str = "YES",
@@ -81,10 +82,10 @@ def decisive(
     *,
     min_length: Length = 1,
     steps: Steps = 1,
-    **means: Any,
+    **limits: Unpack[Limits],
 ) -> Verdict:
     """Whether every input gets an answer: no tie, no 0/0."""
-    return check(decisiveness(transformer, max_length, min_length=min_length, steps=steps), **means)
+    return check(decisiveness(transformer, max_length, min_length=min_length, steps=steps), **limits)
 
 
 @checked
@@ -99,13 +100,13 @@ def decisiveness(
 
 @checked
 def never_zero_attention(
-    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, **means: Any
+    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, **limits: Unpack[Limits]
 ) -> Verdict:
     """Whether no query of any head, at any input, has all its exps rounded to 0; nor, where there are norms, is a variance 0.
 
     So no 0/0 is met in the layers; the output's softmax may still be one (see `decisive`).
     """
-    return check(defined_attention(transformer, max_length, min_length), **means)
+    return check(defined_attention(transformer, max_length, min_length), **limits)
 
 
 @checked

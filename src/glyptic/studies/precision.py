@@ -11,17 +11,17 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 from tqdm.auto import tqdm
 
-from glyptic.arguments import Count, checked
+from glyptic.arguments import Backend, Count, Workers, checked
 from glyptic.carve import FactError
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Transformer
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import Float, Format
-from glyptic.prove.checking import check
+from glyptic.prove.checking import Method, OneLimits, RunLimits, check
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.questions import recognition
 from glyptic.prove.verdicts.answers import Refuted, Unknown
@@ -97,7 +97,10 @@ def least_precision(
     name: str = "",
     progress: bool = True,
     steps: Annotated[int, Count()] | Callable[[int], int] = 1,
-    **means: Any,
+    method: Method = "auto",
+    backend: Backend = "loky",
+    workers: Workers | None = None,
+    **limits: Unpack[OneLimits],
 ) -> LeastPrecision:
     """The smallest s in which `build(F(e, s), n)` is right on all inputs of length n, for n up to `max_length` and each e.
 
@@ -111,7 +114,8 @@ def least_precision(
     if not tried_exponents:
         raise InputError("no exponents are given; F(e, s) needs an e, and 0 is fixed point.")
     cells = [(length, e) for length in chosen for e in tried_exponents]
-    question = _Question(build, of, steps, largest, {**means, "progress": progress})
+    where: RunLimits = {"backend": backend, "workers": workers, "progress": progress, **limits}
+    question = _Question(build, of, steps, largest, method, where)
     question.refuse_too_many(chosen[-1], tried_exponents)
     needs = []
     for length, e in tqdm(cells, desc="n, e", delay=1, leave=False, disable=not progress):
@@ -145,7 +149,8 @@ class _Question:
     of: Automaton | Callable[[Any], bool] | None
     steps: int | Callable[[int], int]
     largest: int
-    means: dict[str, Any]
+    method: Method
+    limits: RunLimits
 
     @property
     def can_force(self) -> bool:
@@ -157,7 +162,7 @@ class _Question:
             claim = self.claim(length, format, force)
         except REFUSALS as error:
             return _Outcome(s, "refused", str(error).partition(";")[0])
-        verdict = check(claim, **self.means)
+        verdict = check(claim, method=self.method, **self.limits)
         if verdict:
             return _Outcome(s, "right", sizes=_sizes(claim, length))
         if isinstance(verdict, Unknown):
@@ -175,7 +180,7 @@ class _Question:
 
     def refuse_too_many(self, length: int, exponents: list[int]) -> None:
         """Look at the longest inputs first: better a sentence now than a run without end later."""
-        if self.means.get("seconds") is not None:
+        if self.limits.get("seconds") is not None:
             return
         for e in exponents:
             try:

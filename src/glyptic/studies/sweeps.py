@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 from tqdm.auto import tqdm
 
@@ -36,7 +36,7 @@ from glyptic.errors import FileError, FormatError
 from glyptic.files import write_whole
 from glyptic.numbers import AnyFormat, Exact, parse_format
 from glyptic.parallel import WorkerLost, cores, stream
-from glyptic.prove.checking import check, in_format
+from glyptic.prove.checking import Method, OneLimits, check, in_format
 from glyptic.prove.claims.claim import Claim
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.portable.claims import digest, doubts
@@ -70,7 +70,7 @@ class Sweep:
         rows = []
         for format, verdict in self.verdicts.items():
             inputs = "" if verdict.inputs is None else verdict.inputs
-            rows.append((format, type(verdict).__name__, inputs, _seen(verdict)))
+            rows.append((format, type(verdict).__name__, inputs, _beside(verdict)))
         of_existence = any(isinstance(verdict, Proved) and verdict.witness for verdict in self.verdicts.values())
         shown = "smallest witness" if of_existence else "smallest counterexample"
         return f"{self.name}\n" + table(["format", "answer", "inputs", shown], rows, "llrl")
@@ -126,7 +126,7 @@ class Sweep:
         draw_sweep(self, path)
 
 
-def _seen(verdict: Verdict) -> str:
+def _beside(verdict: Verdict) -> str:
     """What a row shows beside the answer: the counterexample, the witness, or why it is open."""
     match verdict:
         case Refuted():
@@ -148,7 +148,8 @@ def sweep(
     kept: Annotated[str | os.PathLike[str], Writable()] | None = None,
     name: str = "",
     progress: bool = True,
-    **means: Any,
+    method: Method = "auto",
+    **limits: Unpack[OneLimits],
 ) -> Sweep:
     """Check a claim, or the claim that a function builds for each format, in every format of a grid.
 
@@ -163,8 +164,8 @@ def sweep(
     workers = workers or cores()
     with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, leave=False, disable=not progress) as bar:
 
-        def left() -> Iterator[tuple[ClaimOf, AnyFormat, dict[str, Any]]]:
-            yield from ((claim, format, means) for format in wanted if str(format) not in done)
+        def left() -> Iterator[tuple[ClaimOf, AnyFormat, Method, OneLimits]]:
+            yield from ((claim, format, method, limits) for format in wanted if str(format) not in done)
 
         for deaths in range(6):
             try:
@@ -197,12 +198,12 @@ def _made(claim: ClaimOf, format: AnyFormat) -> Claim:
     return in_format(claim if isinstance(claim, Claim) else claim(format), format)
 
 
-def _check(claim: ClaimOf, format: AnyFormat, means: dict[str, Any]) -> tuple[str, _Cell]:
+def _check(claim: ClaimOf, format: AnyFormat, method: Method, limits: OneLimits) -> tuple[str, _Cell]:
     """One format, in one worker; a construction or a claim that is not for the format is an answer too, any other error one."""
     try:
         made = _made(claim, format)
         known = "" if doubts(made) else digest(made)  # of a predicate that may change nothing is kept
-        return str(format), _Cell(known, check(made, **{"workers": 1, "progress": False, **means}))
+        return str(format), _Cell(known, check(made, method=method, workers=1, progress=False, **limits))
     except (FormatError, FactError, ClaimError) as error:
         said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
         reason = f"{type(error).__name__}: {error}"

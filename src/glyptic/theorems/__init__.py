@@ -8,7 +8,7 @@ would notice a broken weight, `page` writes docs/theorems.md.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glyptic.theorems.lemma_base import facts as facts
+    from glyptic.theorems.lemma_base import lemmas as lemmas
 else:
     from glyptic.lazy import lazily
 

@@ -11,7 +11,7 @@ from glyptic.carve import closure, compose, normalize
 from glyptic.carve.building import Draft, Unit
 from glyptic.exact import Layer, Transformer
 from glyptic.numbers import Format, Products, encode
-from glyptic.prove.claims.claim import Claim, block
+from glyptic.prove.claims.claim import Claim, layers
 from glyptic.prove.claims.expressions import B, Condition, after, answer, before, logit
 from glyptic.theorems.theorem import MAIN, Maker, Theorem, everything, plain
 
@@ -44,7 +44,7 @@ def _normalized(
         built = built.with_options(answer="logits")
     codes = tuple(name for name in built.coordinates if name not in (*base.coordinates, "NO", "YES"))
     cleared = [after(name, i, of="b") == 0 for name in (*MAIN, *codes) for i in range(2)]
-    subject = block(base, built, free=MAIN, positions=2)
+    subject = layers(base, built, free=MAIN, positions=2)
     return Claim(replace(subject, from_positions=codes), says & everything(cleared))
 
 
@@ -80,7 +80,7 @@ def _closure(
             yes, no = (B, -B) if accepts(sum(pattern)) else (-B, B)
             cases.append(case >> ((logit("YES") == yes) & (logit("NO") == no)))
         free = [name for name in built.coordinates if "." in name]
-        return Claim(block(built, free=free), everything(cases) & _cleared(built))
+        return Claim(layers(built, free=free), everything(cases) & _cleared(built))
 
     return claim
 
@@ -93,7 +93,7 @@ def _cleared(built: Transformer) -> Condition:
 def _negation(format: Format, products: Products) -> Claim:
     a = plain(format, products).with_options(answer="logits")
     flipped = (NO_A == YES_B) & (YES_A == NO_B)
-    return Claim(block(a, closure.negation(a), free=MAIN), flipped)
+    return Claim(layers(a, closure.negation(a), free=MAIN), flipped)
 
 
 def _decision_list(format: Format, products: Products) -> Claim:
@@ -104,7 +104,7 @@ def _decision_list(format: Format, products: Products) -> Claim:
     yes = (~a & ~b) >> ((logit("YES") == B) & (logit("NO") == -B))
     no = (a | b) >> ((logit("YES") == -B) & (logit("NO") == B))
     free = [name for name in built.coordinates if "." in name]
-    return Claim(block(built, free=free), yes & no & _cleared(built))
+    return Claim(layers(built, free=free), yes & no & _cleared(built))
 
 
 # Composition -------------------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def _sequence(format: Format, products: Products) -> Claim:
     yes = (after("b.n") == before("b.n") - 1) & (after("b.y") == before("b.y") + 1)
     no = (after("b.n") == before("b.n") + 1) & (after("b.y") == before("b.y"))
     cleared = everything(after(name) == 0 for name in built.coordinates if not name.startswith("b."))
-    subject = block(built.with_options(answer="logits"), free=free)
+    subject = layers(built.with_options(answer="logits"), free=free)
     return Claim(subject, (said >> yes) & (~said >> no) & cleared)
 
 
@@ -135,7 +135,7 @@ def _relay(turn: str) -> Maker:
     def claim(format: Format, products: Products) -> Claim:
         built = compose.relay(plain(format, products, ("n", "y")), _reader(format, products))
         free = [name for name in built.coordinates if name.startswith(("a.", "b."))]
-        subject = block(built.with_options(answer="logits"), free=free, fixed={(f"{turn}'s turn", 0): 1})
+        subject = layers(built.with_options(answer="logits"), free=free, fixed={(f"{turn}'s turn", 0): 1})
         theirs = (logit("NO") == before(f"{turn}.n")) & (logit("YES") == before(f"{turn}.y"))
         cleared = everything(after(name) == 0 for name in built.coordinates if not name.startswith("answer "))
         return Claim(subject, theirs & cleared)

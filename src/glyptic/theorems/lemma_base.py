@@ -24,13 +24,13 @@ from glyptic.prove.claims.expressions import LEAST, TRUE, B, Condition, exp, rel
 from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.text import table as text_table
 
-_ENUMERATED = 1 << 16  # combinations of values up to which every fact is enumerated
+_ENUMERATED = 1 << 16  # combinations of values up to which every statement is enumerated
 
 x, y, z = variables("x y z")
 
 
 @dataclass(frozen=True)
-class Lemma:
+class Statement:
     """A statement about values of a format; an argument settles it where what it rests on (if anything) holds."""
 
     name: str
@@ -46,40 +46,40 @@ class Lemma:
 
 _MIRRORED = "the values and the rule for ties are the same on both sides of 0"
 
-LEMMAS: tuple[Lemma, ...] = (
-    Lemma("adding 0", x + 0 == x),
-    Lemma("subtracting itself", x - x == 0),
-    Lemma("multiplying by 1", x * 1 == x),
-    Lemma("multiplying by 0", x * 0 == 0),
-    Lemma("negating twice", 0 - (0 - x) == x),
-    Lemma("saturation", x + B + B == B),
-    Lemma("zero by saturation", x + B + B - B == 0),
-    Lemma("parts", relu(x) - relu(-x) == x),
-    Lemma("gate shut", relu(x - B) == 0),
-    Lemma("negation and sums", -(x + y) == (-x) - y, TRUE, "x y", _MIRRORED, carve_facts.SYMMETRIC),
-    Lemma("negation and products", -(x * y) == (-x) * y, TRUE, "x y", _MIRRORED, carve_facts.SYMMETRIC),
-    Lemma("sums commute", x + y == y + x, TRUE, "x y", "both are one number, rounded"),
-    Lemma("sums are monotone", x + z <= y + z, x <= y, "x y z", "sums and rounding are monotone"),
-    Lemma("differences", x - y != 0, requires=x != y, variables="x y"),
-    Lemma("order is a sign", x - y > 0, requires=x > y, variables="x y"),
-    Lemma("products by B keep signs", x * B > 0, requires=x > 0),
-    Lemma("two products reach B", x * B * B == B, requires=x > 0),
-    Lemma("three products reach B", x * B * B * B == B, requires=x > 0),
-    Lemma("exp of 0", exp(x - x) == 1),
-    Lemma("exp of B", exp(x) == B, requires=x == B),
-    Lemma("exp of −B", exp(x) == 0, requires=x == -B),
-    Lemma("exp is monotone", exp(x) <= exp(y), x <= y, "x y", "exp and rounding are monotone"),
+STATEMENTS: tuple[Statement, ...] = (
+    Statement("adding 0", x + 0 == x),
+    Statement("subtracting itself", x - x == 0),
+    Statement("multiplying by 1", x * 1 == x),
+    Statement("multiplying by 0", x * 0 == 0),
+    Statement("negating twice", 0 - (0 - x) == x),
+    Statement("saturation", x + B + B == B),
+    Statement("zero by saturation", x + B + B - B == 0),
+    Statement("parts", relu(x) - relu(-x) == x),
+    Statement("gate shut", relu(x - B) == 0),
+    Statement("negation and sums", -(x + y) == (-x) - y, TRUE, "x y", _MIRRORED, carve_facts.SYMMETRIC),
+    Statement("negation and products", -(x * y) == (-x) * y, TRUE, "x y", _MIRRORED, carve_facts.SYMMETRIC),
+    Statement("sums commute", x + y == y + x, TRUE, "x y", "both are one number, rounded"),
+    Statement("sums are monotone", x + z <= y + z, x <= y, "x y z", "sums and rounding are monotone"),
+    Statement("differences", x - y != 0, requires=x != y, variables="x y"),
+    Statement("order is a sign", x - y > 0, requires=x > y, variables="x y"),
+    Statement("products by B keep signs", x * B > 0, requires=x > 0),
+    Statement("two products reach B", x * B * B == B, requires=x > 0),
+    Statement("three products reach B", x * B * B * B == B, requires=x > 0),
+    Statement("exp of 0", exp(x - x) == 1),
+    Statement("exp of B", exp(x) == B, requires=x == B),
+    Statement("exp of −B", exp(x) == 0, requires=x == -B),
+    Statement("exp is monotone", exp(x) <= exp(y), x <= y, "x y", "exp and rounding are monotone"),
     # What paper proofs slip in, false wherever numbers are rounded:
-    Lemma("overwriting by a difference", x + (y - x) == y, variables="x y"),
-    Lemma("adding and taking away", (x + y) - y == x, variables="x y"),
-    Lemma("sums associate", (x + y) + z == x + (y + z), variables="x y z"),
-    Lemma("products distribute", x * (y + z) == x * y + x * z, variables="x y z"),
-    Lemma("halving and doubling", x * LEAST + x * LEAST == x * (LEAST + LEAST)),
+    Statement("overwriting by a difference", x + (y - x) == y, variables="x y"),
+    Statement("adding and taking away", (x + y) - y == x, variables="x y"),
+    Statement("sums associate", (x + y) + z == x + (y + z), variables="x y z"),
+    Statement("products distribute", x * (y + z) == x * y + x * z, variables="x y z"),
+    Statement("halving and doubling", x * LEAST + x * LEAST == x * (LEAST + LEAST)),
 )
 
 
 @dataclass(frozen=True)
-class Fact:
+class Lemma:
     """A statement, whether it holds in the format (None: not decided), how that is known, and what breaks it."""
 
     name: str
@@ -94,24 +94,24 @@ class Fact:
 
 
 @checked
-def facts(format: AnyFormat | str, *, seconds: Seconds | None = 10.0, progress: bool = False) -> list[Fact]:
-    """Every fact, decided for a format; each solver may take `seconds` for one.
+def lemmas(format: AnyFormat | str, *, seconds: Seconds | None = 10.0, progress: bool = False) -> list[Lemma]:
+    """Every lemma, decided for a format; each solver may take `seconds` for one.
 
-    >>> for fact in facts("fixed:1"):
-    ...     if fact.name in ("two products reach B", "decides"):
-    ...         print(fact)
+    >>> for lemma in lemmas("fixed:1"):
+    ...     if lemma.name in ("two products reach B", "decides"):
+    ...         print(lemma)
     softmax(1, B) is decisive: false, by argument; softmax(1, ∞) = (1, 1)
     softmax(-B, B) is decisive: holds, by argument
     x > 0 ⇒ [[x·B]·B] = B: false, by enumeration; x = 1/2: [[x·B]·B] is 1/2
     """
     chosen = parse_format(format) if isinstance(format, str) else format
     if isinstance(chosen, Exact):
-        raise FormatError("exact rationals are not rounded, so these facts are not about them; choose a finite format.")
-    lemmas = tqdm(LEMMAS, desc=f"facts of {chosen}", disable=not progress)
-    return [*arguments(chosen), *(decide(lemma, chosen, seconds) for lemma in lemmas)]
+        raise FormatError("exact rationals are not rounded, so these lemmas are not about them; choose a finite format.")
+    statements = tqdm(STATEMENTS, desc=f"lemmas of {chosen}", disable=not progress)
+    return [*arguments(chosen), *(decide(statement, chosen, seconds) for statement in statements)]
 
 
-def arguments(format: Format) -> list[Fact]:
+def arguments(format: Format) -> list[Lemma]:
     """The facts that constructions ask for, decided as they decide them."""
     asked = (
         carve_facts.ONE,
@@ -124,25 +124,25 @@ def arguments(format: Format) -> list[Fact]:
         carve_facts.decides("-B", "B"),
     )
     broken = [(fact, fact.broken(format)) for fact in asked]
-    return [Fact(f.name, f.statement, b is None, "argument", "" if b is None else b.happens) for f, b in broken]
+    return [Lemma(f.name, f.statement, b is None, "argument", "" if b is None else b.happens) for f, b in broken]
 
 
-def decide(lemma: Lemma, format: Format, seconds: float | None = 10.0) -> Fact:
-    """One lemma in a format, by enumeration if that is short, else by solvers."""
+def decide(statement: Statement, format: Format, seconds: float | None = 10.0) -> Lemma:
+    """One statement in a format, by enumeration if that is short, else by solvers."""
     try:
-        claim = lemma.claim(format)
-        small = format.size ** len(lemma.variables.split()) <= _ENUMERATED
-        settled = lemma.rests_on is None or lemma.rests_on.broken(format) is None
-        if lemma.argument and settled and not small:
-            return Fact(lemma.name, _statement(lemma), True, f"argument: {lemma.argument}")
+        claim = statement.claim(format)
+        small = format.size ** len(statement.variables.split()) <= _ENUMERATED
+        settled = statement.rests_on is None or statement.rests_on.broken(format) is None
+        if statement.argument and settled and not small:
+            return Lemma(statement.name, _statement(statement), True, f"argument: {statement.argument}")
         verdict = check(claim, method="enumerate" if small else "smt", seconds=seconds, workers=1, progress=False)
-    except FormatError as error:  # a constant of the lemma, such as 1, is not in the format
-        return Fact(lemma.name, _statement(lemma), False, "argument", str(error))
-    return Fact(lemma.name, _statement(lemma), *_read(verdict))
+    except FormatError as error:  # a constant of it, such as 1, is not in the format
+        return Lemma(statement.name, _statement(statement), False, "argument", str(error))
+    return Lemma(statement.name, _statement(statement), *_read(verdict))
 
 
-def _statement(lemma: Lemma) -> str:
-    return str(lemma.ensures) if lemma.requires is TRUE else f"{lemma.requires} ⇒ {lemma.ensures}"
+def _statement(statement: Statement) -> str:
+    return str(statement.ensures) if statement.requires is TRUE else f"{statement.requires} ⇒ {statement.ensures}"
 
 
 def _read(verdict: Verdict) -> tuple[bool | None, str, str]:
@@ -159,8 +159,8 @@ def _read(verdict: Verdict) -> tuple[bool | None, str, str]:
     return True, verdict.method, ""
 
 
-def table(decided: Sequence[Fact]) -> str:
-    """The facts as text, one a line."""
+def table(decided: Sequence[Lemma]) -> str:
+    """The lemmas as text, one a line."""
     words = {True: "holds", False: "false", None: "open"}
-    rows = [(fact.statement, words[fact.holds], fact.proof, fact.counterexample) for fact in decided]
+    rows = [(lemma.statement, words[lemma.holds], lemma.proof, lemma.counterexample) for lemma in decided]
     return text_table(["statement", "", "proof", "counterexample"], rows, "llll")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from glyptic.exact.transformer import Transformer, map_codes, parts
-from glyptic.prove.claims.claim import Block, Claim
+from glyptic.prove.claims.claim import Claim, Layers
 from glyptic.prove.methods import smt
 from glyptic.prove.verdicts.answers import Refuted
 from glyptic.theorems.proving import read_scope, theorem
@@ -31,7 +31,7 @@ def mutants(claim: Claim) -> Iterator[Mutant]:
     Where two transformers are compared, the first is what was there before.
     """
     subject = claim.subject
-    assert isinstance(subject, Block)
+    assert isinstance(subject, Layers)
     *rest, (label, built) = subject.transformers.items()
     old = len(rest[0][1].layers) if rest else 0
     first = 0 if all(len(t.layers) == len(built.layers) for _, t in rest) else old

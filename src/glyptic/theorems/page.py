@@ -49,9 +49,9 @@ _TRUST = """
 - Terms are tried against runs of the engines before anything is proved of them: corners, ties, subnormals, both sides of every
   case and values at random must satisfy all that is assumed, and come out as in a run (`glyptic.prove.methods.smt.agreement`).
 - What terms know of themselves before a solver sees them: rounding is monotone and commutes with negation; where there are
-  subnormals the sign of [x − y] is the order of x and y. `theorems.facts(format)` tells how each is known, without using them: in
-  a small format all values are run; in a larger one the sign of differences is put to the solvers, and monotonicity and negation
-  rest on an argument from the definition of rounding, which it states.
+  subnormals the sign of [x − y] is the order of x and y. `theorems.lemmas(format)` tells how each is known, without using them:
+  in a small format all values are run; in a larger one the sign of differences is put to the solvers, and monotonicity and
+  negation rest on an argument from the definition of rounding, which it states.
 - The layer itself is the one definition in `glyptic.exact.forward`, which fractions and kernels run too.
 """
 

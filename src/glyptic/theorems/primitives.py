@@ -13,7 +13,7 @@ from glyptic.carve.building import Draft, Unit
 from glyptic.carve.coordinates import append
 from glyptic.exact import Transformer
 from glyptic.numbers import Format, Products
-from glyptic.prove.claims.claim import Claim, block
+from glyptic.prove.claims.claim import Claim, layers
 from glyptic.prove.claims.expressions import B, Constant, Value, after, before, logit, relu
 from glyptic.theorems.theorem import MAIN, POSITIONS, Maker, Theorem, become, everything, plain
 
@@ -69,7 +69,7 @@ def _ignore(format: Format, products: Products) -> Claim:
     other = rename(blind, {"y": "z"})
     same = (after("x", of="a") == after("x", of="b")) & (after("y", of="a") == before("y", of="a"))
     return Claim(
-        block(blind, other, free=MAIN), same & (after("x", of="a") == before("x", of="a") + relu(before("x", of="a")))
+        layers(blind, other, free=MAIN), same & (after("x", of="a") == before("x", of="a") + relu(before("x", of="a")))
     )
 
 
@@ -116,7 +116,7 @@ def _fetch(format: Format, products: Products) -> Claim:
     built = lookup.fetch(pointing, ["to"], ["x"], ["z"])
     codes = tuple(name for name in built.coordinates if name not in (*MAIN, "to", "z"))
     free = [("x", 0), ("x", 1), ("to", 1)]
-    subject = block(built, free=free, positions=2, from_positions=codes, fixed={("to", 0): -1})
+    subject = layers(built, free=free, positions=2, from_positions=codes, fixed={("to", 0): -1})
     fetched = ((before("to", 1) == 1) >> (after("z", 1) == before("x", 1))) & (
         (before("to", 1) == -1) >> (after("z", 1) == before("x", 0))
     )
@@ -147,7 +147,7 @@ def _same_values(format: Format, products: Products, change: str) -> Claim:
     logits = everything(logit(answer, of="a") == logit(answer, of="b") for answer in ("NO", "YES"))
     extra = everything(after(name, of="b") == 0 for name in b.coordinates if name not in MAIN)
     return Claim(
-        block(a, b, free=MAIN),
+        layers(a, b, free=MAIN),
         same & logits & extra & (after("y", of="b") == before("y", of="b") + relu(before("x", of="b"))),
     )
 

@@ -147,9 +147,9 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def main_table(scopes: Sequence[str] = SCOPES, names: Sequence[str] | None = None, **means: Any) -> int:
+def main_table(scopes: Sequence[str] = SCOPES, names: Sequence[str] | None = None, **limits: Any) -> int:
     """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
-    rows = prove_all(scopes, names, **means)
+    rows = prove_all(scopes, names, **limits)
     print(table(rows))
     print("\n" + LEGEND)
     for row in rows:

@@ -14,7 +14,7 @@ from typing import Any
 
 from glyptic.exact import Options, Transformer
 from glyptic.numbers import Format, Products
-from glyptic.prove.claims.claim import Claim, block
+from glyptic.prove.claims.claim import Claim, layers
 from glyptic.prove.claims.expressions import TRUE, Condition, Value, after, before
 
 MAIN = ("x", "y")
@@ -51,7 +51,7 @@ def everything(conditions: Iterable[Condition]) -> Condition:
 def about(built: Transformer, ensures: Condition, positions: int = POSITIONS, free: Sequence[str] = MAIN) -> Claim:
     """A claim about the layers of what was built, flags and codes coming from the position embedding."""
     flags = tuple(n for k, n in enumerate(built.coordinates) if n not in free and built.position_embedding[:, k].any())
-    return Claim(block(built, free=free, positions=positions, from_positions=flags), ensures)
+    return Claim(layers(built, free=free, positions=positions, from_positions=flags), ensures)
 
 
 def become(

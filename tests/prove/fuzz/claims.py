@@ -17,7 +17,7 @@ from glyptic.exact.transformer import parts
 from glyptic.languages.automata import regular, tomita
 from glyptic.numbers import encode, parse_format
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 
 # Small formats, where exp is a table and all elements are walked through: each family, both rules, with and without subnormals.
 TABLED = [
@@ -191,7 +191,7 @@ def _transformers(rng: random.Random, format: str, norms: bool) -> dict[str, Tra
 
 
 def _leaves_of_runs(
-    rng: random.Random, subject: Block | Inputs, stages: Callable[[Transformer], list[str]], positions: int
+    rng: random.Random, subject: Layers | Inputs, stages: Callable[[Transformer], list[str]], positions: int
 ) -> list[Any]:
     """Coordinates, logits, weights, and what heads give, of all transformers of a subject."""
 
@@ -209,7 +209,7 @@ def _leaves_of_runs(
 
     def attention() -> e.Value:
         of, transformer = some()
-        first, last = (subject.first, subject.last) if isinstance(subject, Block) else (0, None)
+        first, last = (subject.first, subject.last) if isinstance(subject, Layers) else (0, None)
         heads = [(l, h) for l, layer in enumerate(transformer.layers) for h in range(len(layer.heads))]
         heads = [(l, h) for l, h in heads if first <= l < (len(transformer.layers) if last is None else last)]
         sees = {"causal": lambda i, j: j <= i, "strict": lambda i, j: j < i, "full": lambda i, j: True}[transformer.options.mask]
@@ -239,7 +239,7 @@ def _on_block(rng: random.Random, format: str) -> Claim:
     fixed = {place: _held(rng, format) for place in places if place not in free and rng.random() < 0.4}
     from_positions = tuple(name for name in some.coordinates if rng.random() < 0.2)
     weights = _some_weight(rng, some, range(first, len(some.layers) if last is None else last)) if rng.random() < 0.15 else ()
-    subject = Block(transformers, first, last, positions, tuple(free[len(weights) :]), fixed, from_positions, weights)
+    subject = Layers(transformers, first, last, positions, tuple(free[len(weights) :]), fixed, from_positions, weights)
     sayings = Sayings(rng, format, [])
     sayings.leaves = _leaves_of_runs(rng, subject, lambda _: ["before", "after", "after"], positions)
     sayings.conditions = _about_answers(rng, transformers, 1)

@@ -15,7 +15,7 @@ import numpy as np
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
 from glyptic.numbers import encode, parse_format
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim
+from glyptic.prove.claims.claim import Claim, Layers
 
 FORMATS = ["fixed:10", "fp16", "ieee:5,9", "q:6,10", "fixed:10/even", "fp16/zero", "fixed:2", "fixed:3", "float:3,2", "q:2,3"]
 COORDINATES = ("x", "y", "p", "q", "o", "one", "flag")
@@ -33,7 +33,7 @@ def random_split(format: str, number: int) -> Claim:
     fixed: dict[tuple[str, int], Any] = {("one", i): "least" if _one(format) is None else _one(format) for i in range(positions)}
     fixed |= {("flag", i): fixed["one", 0] for i in range(positions) if rng.random() < 0.5}
     fixed |= {("x", i): rng.choice(["B", "-B", fixed["one", 0]]) for i in range(positions - 1) if rng.random() < 0.6}
-    subject = Block({"": transformer}, 0, None, positions, tuple(free), fixed)
+    subject = Layers({"": transformer}, 0, None, positions, tuple(free), fixed)
     ensures, requires = _claimed(random.Random(f"claim {format} {number}"), format, positions)
     return Claim(subject, ensures, requires)
 

@@ -19,7 +19,7 @@ from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Values, inputs
 from glyptic.prove.methods.smt import bits, deciding
 from glyptic.prove.methods.smt.attention_terms import Terms, _climb
-from glyptic.prove.methods.smt.terms import Number
+from glyptic.prove.methods.smt.terms import Term
 
 SHARD = 20  # cases a test
 
@@ -87,12 +87,12 @@ def test_the_claims_say_everything_that_there_is_to_say():
 # The fault that the second fuzzer was made for -------------------------------------------------------------------------------
 
 
-def unguarded(terms: Terms, a: Number, stairs) -> Number:
+def unguarded(terms: Terms, a: Term, stairs) -> Term:
     """What was wrong: the stairs of one case, asserted in all of them."""
     image = terms._image(a.code)
     low, high = (_climb(a.code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
     terms.domain += [bits.opposite(bits.less(image, low)), bits.opposite(bits.less(high, image))]
-    return Number(image, stairs.lows[0], stairs.highs[-1])
+    return Term(image, stairs.lows[0], stairs.highs[-1])
 
 
 # Where it shows first; 5 of the first 120 cases are wrong by this fault. If cases change, it is looked for among them all.

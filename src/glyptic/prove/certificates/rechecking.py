@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Unpack
 
 from glyptic.arguments import checked
 from glyptic.errors import FileError, FormatError, InputError
@@ -21,9 +21,9 @@ from glyptic.exact.report import show_number
 from glyptic.languages.automata import Automaton, named_truly
 from glyptic.numbers import Exact, encode, number
 from glyptic.prove.certificates.saving import METHODS, example_in, load_certificate, size_of_claim
-from glyptic.prove.checking import check
+from glyptic.prove.checking import RunLimits, check
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.elements.batches import free_names
 from glyptic.prove.portable.claims import Predicates, node_to_json
 from glyptic.prove.portable.transformers import difference, fingerprint
@@ -72,18 +72,17 @@ def recheck(
     predicate: Predicates = None,
     *,
     models: Models = None,
-    count_all: bool = False,
-    **means: Any,
+    **limits: Unpack[RunLimits],
 ) -> Recheck:
     """Check a certificate again: a proof anew, by its own method; a counterexample in exact fractions.
 
     With `models`, the transformers of the claim must be these: one, or two in order. Whether a counterexample is the smallest,
     and how many there are, is checked where that is short, or with `count_all`; else it is said that it was not. What was left
-    open has nothing to confirm. The assumptions are those of the check now. `means` are those of `check`.
+    open has nothing to confirm. The assumptions are those of the check now. `limits` are those of `check`.
     """
     claim, said = load_certificate(path, predicate)
     bare, notes = _without_names(claim, _given(claim, models))
-    case = _Case(bare, claim, said, count_all, means)
+    case = _CertifiedClaim(bare, claim, said, limits.pop("count_all", False), limits)
     if isinstance(said, Unknown):
         return Recheck(said, str(bare), "there is nothing to confirm: the claim was left open", False, notes)
     if example_in(said) is not None:
@@ -161,9 +160,9 @@ def _about(automaton: Automaton, vocabulary: Sequence[str]) -> str:
 
 
 def _zeros(claim: Claim) -> Iterator[str]:
-    """What enters a block unsaid: the places that are neither free nor set hold 0."""
+    """What enters layers unsaid: the places that are neither free nor set hold 0."""
     subject = claim.subject
-    if isinstance(subject, Block):
+    if isinstance(subject, Layers):
         held = {*subject.free, *subject.fixed, *((c, i) for c in subject.from_positions for i in range(subject.positions))}
         names = dict.fromkeys(c for t in subject.transformers.values() for c in t.coordinates)
         zero = [f"{c}@{i}" for c in names for i in range(subject.positions) if (c, i) not in held]
@@ -202,14 +201,14 @@ def _mapped(node: Any, change: Callable[[Any], Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _CertifiedClaim:
     """A certificate's claim, without the file's names and with them, and what it says."""
 
     claim: Claim
     named: Claim
     said: Verdict
     count_all: bool
-    means: dict[str, Any]
+    limits: RunLimits
 
     def anew(self) -> Recheck:
         """Run by its own method: the same answer and the same counts confirm it."""
@@ -288,16 +287,17 @@ class _Case:
         return "", tuple(details), () if run is None else run.assumptions
 
     def _check(self, method: Any, **more: Any) -> Verdict:
-        """`check` with those of the means that the method knows; one that it does not know is refused."""
-        known, whom = _MEANS[method]
+        """`check` with those of the limits that the method knows; one that it does not know is refused."""
+        known, whom = _LIMITS[method]
         asked = example_in(self.said) is not None  # then several methods may be used, each with what it knows
-        for name, value in self.means.items():
+        for name, value in self.limits.items():
             if name not in known and not asked and name != "progress":
                 raise InputError(f"{name} {value!r} has no effect here: the certificate's verdict is by {whom}; leave it out.")
-        return check(self.claim, method=method, **{name: v for name, v in self.means.items() if name in known}, **more)
+        limits: Any = {name: value for name, value in self.limits.items() if name in known}
+        return check(self.claim, method=method, **limits, **more)
 
 
-_MEANS: dict[str, tuple[tuple[str, ...], str]] = {  # what `check` can be told of a method, and how that is called
+_LIMITS: dict[str, tuple[tuple[str, ...], str]] = {  # what `check` can be told of a method, and how that is called
     "enumerate": (("seconds", "engine", "backend", "workers", "progress"), "enumeration"),
     "smt": (("seconds", "megabytes", "terms"), "solvers"),
     "symbolic": (("seconds",), "decision diagrams"),

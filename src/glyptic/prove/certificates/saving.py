@@ -20,7 +20,7 @@ from glyptic.prove.checking import Method
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.counting import count_values, describe
 from glyptic.prove.portable.claims import Predicates, claim_from_json, claim_to_json, digest, predicates_of
-from glyptic.prove.portable.reading import Part, quoted_path, read_json, sealed
+from glyptic.prove.portable.reading import JsonPart, quoted_path, read_json, sealed
 from glyptic.prove.portable.words import printable, quoted
 from glyptic.prove.verdicts.answers import (
     Counterexample,
@@ -98,7 +98,7 @@ def load_certificate(path: str | os.PathLike[str], predicate: Predicates = None)
     try:
         if content != sealed(content):
             raise FileError("its digest differs from what it holds: the file was edited, or is damaged.")
-        Part(content, "the certificate").record(*_FIELDS)
+        JsonPart(content, "the certificate").record(*_FIELDS)
         return _opened(content, predicate)
     except RecursionError:
         raise FileError(f"{shown}: its brackets are nested too deep.") from None
@@ -108,7 +108,7 @@ def load_certificate(path: str | os.PathLike[str], predicate: Predicates = None)
 
 def _opened(content: dict[str, Any], predicate: Predicates) -> tuple[Claim, Verdict]:
     """The claim and the verdict, each text compared with what the claim says itself."""
-    Part(content["glyptic"], "the certificate.glyptic").text(100)
+    JsonPart(content["glyptic"], "the certificate.glyptic").text(100)
     claim, verdict = claim_from_json(content["claim"], predicate), verdict_from_json(content["verdict"])
     _check_texts(claim, verdict)
     _check_counts(claim, verdict)

@@ -16,7 +16,7 @@ from typing import Literal
 from glyptic.arguments import shown
 from glyptic.prove.claims.expressions import TRUE, Answer, ClaimError, Condition, Junction, Let, Logit
 from glyptic.prove.claims.naming import check_names
-from glyptic.prove.claims.subjects import Block, Entry, Inputs, Place, Subject, Values, block, check_subject, inputs
+from glyptic.prove.claims.subjects import Entry, Inputs, Layers, Place, Subject, Values, check_subject, inputs, layers
 
 
 @dataclass(frozen=True, eq=False)  # an equality of conditions is a condition: claims are told apart by identity, or `digest`
@@ -54,7 +54,7 @@ class Claim:
 
     @property
     def reads_output(self) -> bool:
-        """Whether it speaks of what is read off the last column of a block."""
+        """Whether it speaks of what is read off the last column of its layers."""
         return any(isinstance(node, Answer | Logit) for node in (*self.requires.parts(), *self.ensures.parts()))
 
 
@@ -66,7 +66,7 @@ def exists(subject: Subject, condition: Condition, requires: Condition = TRUE, n
 def _check_kinds(claim: Claim) -> None:
     """What is not a condition at all (Python's True, a value) is told before anything is asked of it."""
     if not isinstance(claim.subject, Subject):
-        raise ClaimError(f"{claim.subject!r} is nothing to range over; write Values, block or inputs.")
+        raise ClaimError(f"{claim.subject!r} is nothing to range over; write Values, layers or inputs.")
     for which, part in (("ensures", claim.ensures), ("requires", claim.requires)):
         if not isinstance(part, Condition):
             raise ClaimError(f"`{which}` is {part!r}, not a condition; write a comparison, such as x > 0, or TRUE.")
@@ -76,4 +76,4 @@ def _check_kinds(claim: Claim) -> None:
         raise ClaimError(f"the quantifier {claim.quantifier!r} is not one of all, some.")
 
 
-__all__ = ["Block", "Claim", "Entry", "Inputs", "Place", "Subject", "Values", "block", "exists", "inputs"]
+__all__ = ["Claim", "Entry", "Inputs", "Layers", "Place", "Subject", "Values", "exists", "inputs", "layers"]

@@ -196,7 +196,7 @@ class Holds(Condition):
 class Defined(Condition):
     """The run meets no 0/0; with attention=True, none in its layers (0/0 in the output's softmax is allowed).
 
-    Of a block it is about the layers that are run; whether the output's softmax is 0/0 is told by the answer UNDEFINED.
+    Of layers it is about those that are run; whether the output's softmax is 0/0 is told by the answer UNDEFINED.
     """
 
     of: str = ""

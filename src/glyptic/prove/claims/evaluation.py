@@ -17,12 +17,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from glyptic.errors import GlypticError
 from glyptic.numbers import AnyFormat, Arithmetic, encode
 from glyptic.numbers.formats import Exact
 from glyptic.prove.claims import expressions as e
 
 Array = Any
 Mask = Any  # two-valued: an array of bools, or a solver's condition
+
+
+class Inexpressible(GlypticError):
+    """Something that a setting or its arithmetic does not cover; what decides the claim answers Unknown with this reason."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +226,7 @@ NumberedWords = tuple[
 
 
 @dataclass
-class Batch:
+class BatchSetting:
     """A setting of numpy arrays, of shape (batch,): many concrete inputs at once, in either engine."""
 
     arithmetic: Arithmetic

@@ -120,7 +120,7 @@ class Variable(Value):
 
 @dataclass(frozen=True, eq=False)
 class Coordinate(Value):
-    """A residual coordinate: `stage` is before, after (of a block), or the name of a traced part (of a run)."""
+    """A residual coordinate: `stage` is before, after (of layers), or the name of a traced part (of a run)."""
 
     stage: str
     coordinate: str
@@ -147,7 +147,7 @@ class Attention(Value):
     """What a head gives at a query's position to a key's: its score, as it enters the softmax, or its weight."""
 
     what: Literal["score", "weight"]
-    layer: int  # counted as in the whole transformer, in a block too
+    layer: int  # counted as in the whole transformer
     head: int
     query: int
     key: int
@@ -163,7 +163,7 @@ class Attention(Value):
 
 @dataclass(frozen=True, eq=False)
 class Parameter(Value):
-    """An entry of a weight array, called as `glyptic.exact.transformer.parts` calls it: a constant, or free in a block."""
+    """An entry of a weight array, called as `glyptic.exact.transformer.parts` calls it: a constant, or free."""
 
     part: str
     index: tuple[int, ...]
@@ -298,13 +298,13 @@ def variables(names: str) -> tuple[Variable, ...]:
 
 @checked
 def before(coordinate: str, position: int = 0, of: str = "") -> Coordinate:
-    """A coordinate of the residual that enters a block."""
+    """A coordinate of the residual that enters the layers."""
     return Coordinate("before", coordinate, position, of)
 
 
 @checked
 def after(coordinate: str, position: int = 0, of: str = "") -> Coordinate:
-    """A coordinate of the residual that leaves a block."""
+    """A coordinate of the residual that leaves the layers."""
     return Coordinate("after", coordinate, position, of)
 
 

@@ -12,7 +12,7 @@ from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.evaluation import WORDS_BELOW
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.claims.scopes import check_grammar, check_scopes
-from glyptic.prove.claims.subjects import Block, Inputs, Subject, Values, check_index
+from glyptic.prove.claims.subjects import Inputs, Layers, Subject, Values, check_index
 
 
 def check_names(subject: Subject, conditions: Iterable[e.Condition]) -> None:
@@ -85,7 +85,7 @@ def _check_of_transformer(subject: Subject, node: e.Coordinate | e.Logit | e.Ans
         except GlypticError as error:
             raise ClaimError(str(error)) from None
         _check_position(subject, node.position)
-        stages = ("before", "after") if isinstance(subject, Block) else tuple(residual_stages(transformer))
+        stages = ("before", "after") if isinstance(subject, Layers) else tuple(residual_stages(transformer))
         if node.stage not in stages:
             raise ClaimError(f"no stage {node.stage!r}; there are {', '.join(stages)}.")
     elif isinstance(node, e.Logit) and node.answer not in transformer.answers:
@@ -102,7 +102,7 @@ def _check_of_transformer(subject: Subject, node: e.Coordinate | e.Logit | e.Ans
 def _check_attention(subject: Subject, node: e.Attention) -> None:
     """A head of a layer that is run, and a pair that its mask shows, at every length."""
     transformer = _transformer(subject, node, node.of)
-    layers = subject.layers_of(transformer) if isinstance(subject, Block) else range(len(transformer.layers))
+    layers = subject.layers_of(transformer) if isinstance(subject, Layers) else range(len(transformer.layers))
     if node.layer not in layers:
         known = f"{layers.start} to {layers.stop - 1}" if layers else "none"
         raise ClaimError(f"{node}: no layer {node.layer} is run here; those that are: {known}.")
@@ -137,8 +137,8 @@ def _check_position(subject: Subject, position: int) -> None:
         if need > subject.min_length:
             short = f"inputs of length {subject.min_length}"
             raise ClaimError(f"position {position} does not exist in {short}; set min_length={need}.")
-    elif isinstance(subject, Block) and not -subject.positions <= position < subject.positions:
-        raise ClaimError(f"position {position} is not among the block's 0 to {subject.positions - 1}.")
+    elif isinstance(subject, Layers) and not -subject.positions <= position < subject.positions:
+        raise ClaimError(f"position {position} is not among the positions 0 to {subject.positions - 1}.")
 
 
 def residual_stages(transformer: Transformer) -> list[str]:

@@ -1,10 +1,11 @@
-"""What a claim ranges over: values of a format (`Values`), layers fed with free values (`Block`), or inputs (`Inputs`)."""
+"""What a claim ranges over: values of a format (`Values`), layers fed with free values (`Layers`), or inputs (`Inputs`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Block:
+class Layers:
     """Some layers of one or two transformers, fed with a residual whose `free` places range over the whole format.
 
     The other places hold `fixed`, or, for coordinates in `from_positions`, what the position embedding writes there;
@@ -100,21 +101,25 @@ def _shown(number: Any) -> str:
 
 
 @checked
-def block(
+def layers(
     transformer: Transformer,
     other: Transformer | None = None,
     *,
     free: Iterable[str | Place] | None = None,
     positions: Annotated[int, Count(1, 10_000)] = 1,
+    fixed: Mapping[Place, Any] = MappingProxyType({}),
+    from_positions: Iterable[str] = (),
     weights: Iterable[str | Entry] = (),
-    **rest: Any,
-) -> Block:
-    """A block; `free` names coordinates (at every position) or places; None: every coordinate that is not set otherwise.
+    first: int = 0,
+    last: int | None = None,
+) -> Layers:
+    """Layers fed with values; `free` names coordinates (at every position) or places; None: every coordinate not set otherwise.
 
     `weights` names weight arrays whose entries are free, all of them or one: "output", ("output", (0, 1)).
     """
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
-    held = set(rest.get("from_positions", ())) | {name for name, _ in rest.get("fixed", {})}
+    from_positions = tuple(from_positions)
+    held = {*from_positions, *(name for name, _ in fixed)}
     wanted = [name for name in transformer.coordinates if name not in held] if free is None else list(free)
     places: list[Place] = []
     for item in wanted:
@@ -126,7 +131,7 @@ def block(
             entries += [(array, ())] if shape is None else [(array, index) for index in np.ndindex(shape)]
         else:
             entries.append((array[0], tuple(array[1])))
-    return Block(named, positions=positions, free=tuple(places), free_weights=tuple(entries), **rest)
+    return Layers(named, first, last, positions, tuple(places), dict(fixed), from_positions, tuple(entries))
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,7 @@ def inputs(
     return Inputs(named, max_length, min_length, table)
 
 
-Subject = Values | Block | Inputs
+Subject = Values | Layers | Inputs
 
 
 # What cannot be ranged over is refused, in one sentence ---------------------------------------------------------------
@@ -230,34 +235,34 @@ def _check_steps(subject: Inputs, transformer: Transformer) -> None:
         raise ClaimError(f"several steps read answers as tokens, and {who} does not read its answer {unread[0]!r}.")
 
 
-def _check_places(subject: Block, transformers: list[Transformer]) -> None:
+def _check_places(subject: Layers, transformers: list[Transformer]) -> None:
     known = {name for t in transformers for name in t.coordinates}
     places = [*subject.free, *subject.fixed, *((name, 0) for name in subject.from_positions)]
     for name, position in places:
         if name not in known:
             raise ClaimError(f"no coordinate {name!r}; there are {', '.join(transformers[0].coordinates)}.")
         if not 0 <= position < subject.positions:
-            raise ClaimError(f"{name}@{position}: the block has positions 0 to {subject.positions - 1}.")
+            raise ClaimError(f"{name}@{position}: the layers are fed with positions 0 to {subject.positions - 1}.")
     if len(set(subject.free)) < len(subject.free) or set(subject.free) & set(subject.fixed):
-        raise ClaimError("a place is named twice among the free and the fixed ones of the block.")
+        raise ClaimError("a place is named twice among the free and the fixed ones.")
     if len(set(subject.free_weights)) < len(subject.free_weights):
-        raise ClaimError("an entry is named twice among the free weights of the block.")
+        raise ClaimError("an entry is named twice among the free weights.")
     if not subject.free and not subject.free_weights:
-        raise ClaimError("nothing is free in the block: name coordinates in `free`.")
+        raise ClaimError("nothing is free in the layers: name coordinates in `free`.")
 
 
-def _check_layers(subject: Block, transformer: Transformer) -> None:
+def _check_layers(subject: Layers, transformer: Transformer) -> None:
     count, who = len(transformer.layers), transformer.name or "the transformer"
     last = count if subject.last is None else subject.last
     if not 0 <= subject.first <= last <= count:
         raise ClaimError(f"layers {subject.first} to {last - 1} are asked for; {who} has {count}, from 0.")
     if subject.from_positions and subject.positions > transformer.max_length:
         has = f"{who} has {transformer.max_length} positions"
-        raise ClaimError(f"{has}, so the block's {subject.positions} cannot take coordinates from them.")
+        raise ClaimError(f"{has}, so the {subject.positions} that are asked for cannot take coordinates from them.")
 
 
-def _check_entry(subject: Block, part: str, index: tuple[int, ...]) -> None:
-    """A free weight must exist, be among what the block runs, and be allowed to be any number."""
+def _check_entry(subject: Layers, part: str, index: tuple[int, ...]) -> None:
+    """A free weight must exist, be among what is run, and be allowed to be any number."""
     shape = _first_shape(subject.transformers.values(), part)
     if shape is None:
         known = ", ".join(dict.fromkeys(name for t in subject.transformers.values() for name, _, _ in parts(t)))
@@ -271,7 +276,7 @@ def _check_entry(subject: Block, part: str, index: tuple[int, ...]) -> None:
         runs += [f"layers.{l}." for l in layers]
         runs += ["final_norm."] * (layers.stop == len(transformer.layers))
     if not part.startswith(tuple(runs)):
-        raise ClaimError(f"{part} is not run in this block, so nothing depends on it; free what its layers have.")
+        raise ClaimError(f"{part} is not run in these layers, so nothing depends on it; free what they have.")
 
 
 def check_index(part: str, index: tuple[int, ...], shape: tuple[int, ...]) -> None:

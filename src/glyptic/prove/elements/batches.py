@@ -14,8 +14,8 @@ from glyptic.exact.transformer import Transformer, map_codes, parts
 from glyptic.numbers import AnyFormat, Arithmetic, Codes, Reference, encode
 from glyptic.numbers.hosts import refusal
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Entry, Inputs, Values
-from glyptic.prove.claims.evaluation import WORDS_BELOW, Batch, NumberedWords, Partial, constant_in, truth
+from glyptic.prove.claims.claim import Claim, Entry, Inputs, Layers, Values
+from glyptic.prove.claims.evaluation import WORDS_BELOW, BatchSetting, NumberedWords, Partial, constant_in, truth
 from glyptic.prove.elements.trie import Visit, Walk
 
 
@@ -34,7 +34,7 @@ def brought(array: Any, source: Arithmetic, target: Arithmetic) -> Any:
     return array if alike else target.values(source.codes(array))
 
 
-def judge(claim: Claim, setting: Batch) -> tuple[np.ndarray, np.ndarray]:
+def judge(claim: Claim, setting: BatchSetting) -> tuple[np.ndarray, np.ndarray]:
     """Which elements meet the precondition, and which of those break the claim; of one of existence, which are witnesses.
 
     What is looked for, and made small, is the same either way: the one element that settles the claim.
@@ -67,7 +67,7 @@ def walk_of(claim: Claim, engine: Engine = "auto") -> Walk:
     return Walk(prepared, subject.min_length, subject.max_length, subject.steps, stages, answers)
 
 
-def setting_of_visit(walk: Walk, visit: Visit) -> Batch:
+def setting_of_visit(walk: Walk, visit: Visit) -> BatchSetting:
     """The setting of a batch of inputs."""
     some = next(iter(walk.prepared.values()))
     vocabulary = some.transformer.vocabulary
@@ -100,7 +100,7 @@ def setting_of_visit(walk: Walk, visit: Visit) -> Batch:
             return ~visit.branches[node.of].failed if node.attention else visit.chains[node.of][-1] != UNDEFINED
         return np.array([_answer(node, text) for text in texts(visit.tokens, vocabulary)], bool)
 
-    return Batch(some.arithmetic, visit.tokens.shape[1], read, word, decided)
+    return BatchSetting(some.arithmetic, visit.tokens.shape[1], read, word, decided)
 
 
 def _fixed_entry(transformer: Transformer, node: e.Parameter, arithmetic: Arithmetic, size: int) -> Partial:
@@ -148,12 +148,12 @@ def free_names(claim: Claim) -> tuple[str, ...]:
     subject = claim.subject
     if isinstance(subject, Values):
         return subject.names
-    assert isinstance(subject, Block)
+    assert isinstance(subject, Layers)
     places = tuple(f"{name}@{position}" for name, position in subject.free)
     return (*places, *(e.entry_name(*entry) for entry in subject.free_weights))
 
 
-def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Batch:
+def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> BatchSetting:
     """The setting of a batch of free values, codes of shape (free, batch)."""
     subject, size = claim.subject, codes.shape[1]
     if isinstance(subject, Values):
@@ -161,8 +161,8 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
         arithmetic = arithmetic_for(subject.format, engine)
         nowhere = np.zeros(size, bool)
         named = {name: Partial(x, nowhere) for name, x in zip(subject.names, arithmetic.values(codes), strict=True)}
-        return Batch(arithmetic, size, lambda node: named[node.name])
-    assert isinstance(subject, Block)
+        return BatchSetting(arithmetic, size, lambda node: named[node.name])
+    assert isinstance(subject, Layers)
     runs = {name: _run_of_block(claim, subject, name, codes, engine) for name in subject.transformers}
     some = next(iter(runs.values()))
 
@@ -187,7 +187,7 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
     def word(node: Any) -> NumberedWords:
         return runs[node.of].answers, (*WORDS_BELOW, *subject.transformers[node.of].answers)
 
-    return Batch(some.arithmetic, size, read, word, lambda node: ~runs[node.of].failed)  # decides Defined, nothing else
+    return BatchSetting(some.arithmetic, size, read, word, lambda node: ~runs[node.of].failed)  # decides Defined, nothing else
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class _BlockRun:
     traced: Mapping[str, Any]  # scores and weights of heads (queries, keys, batch), for those that the claim reads
 
 
-def _run_of_block(claim: Claim, subject: Block, name: str, codes: Codes, engine: Engine) -> _BlockRun:
+def _run_of_block(claim: Claim, subject: Layers, name: str, codes: Codes, engine: Engine) -> _BlockRun:
     """The runs of a batch; where weights are free, of each of their values with the columns that have it."""
     transformer, entries = subject.transformers[name], subject.entries_of(name)
     before = residual_codes(subject, name, codes[: len(subject.free)])
@@ -248,7 +248,7 @@ def with_entries(transformer: Transformer, entries: Mapping[Entry, int]) -> Tran
 
 
 def _run_of_weights(
-    claim: Claim, subject: Block, name: str, transformer: Transformer, codes: Codes, engine: Engine
+    claim: Claim, subject: Layers, name: str, transformer: Transformer, codes: Codes, engine: Engine
 ) -> _BlockRun:
     whole, size = prepared_for(transformer, engine), codes.shape[2]
     failed, undecided = np.zeros(size, bool), np.zeros(size, bool)
@@ -271,13 +271,13 @@ def _run_of_weights(
     return _BlockRun(whole.arithmetic, before, after, failed, logits, answers, traced)
 
 
-def stages_of_heads(claim: Claim, subject: Block, name: str) -> frozenset[str]:
+def stages_of_heads(claim: Claim, subject: Layers, name: str) -> frozenset[str]:
     """The scores and weights of heads that a claim reads of a transformer, as a run of the block's layers names them."""
     nodes = (*claim.requires.parts(), *claim.ensures.parts())
     return frozenset(node.stage(subject.first) for node in nodes if isinstance(node, e.Attention) and node.of == name)
 
 
-def part_of(subject: Block, whole: Prepared) -> Prepared:
+def part_of(subject: Layers, whole: Prepared) -> Prepared:
     """The layers that a block is about, with the final norm if the last of them is the last of all."""
     last = len(whole.layers) if subject.last is None else subject.last
     norm = whole.final_norm if last == len(whole.layers) else None
@@ -288,7 +288,7 @@ def _ignore(_: str, __: Any) -> None:
     """Nothing is traced here."""
 
 
-def residual_codes(subject: Block, name: str, codes: Codes) -> Codes:
+def residual_codes(subject: Layers, name: str, codes: Codes) -> Codes:
     """The residual that enters a block, (d, positions, batch): free values, fixed ones, those of the positions, else 0.
 
     `codes` are those of the free places alone, (places, batch).

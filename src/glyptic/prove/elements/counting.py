@@ -6,7 +6,7 @@ import numpy as np
 
 from glyptic.errors import FormatError
 from glyptic.numbers import Codes, Exact, Format
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.elements.batches import free_names
 
 
@@ -15,13 +15,13 @@ def describe(claim: Claim) -> str:
     subject = claim.subject
     if isinstance(subject, Inputs):
         return f"all {subject.count:,} {subject}, over {' '.join(subject.vocabulary)}"
-    return f"all {count_values(claim):,} {'' if isinstance(subject, Block) else 'values of '}{subject}"
+    return f"all {count_values(claim):,} {'' if isinstance(subject, Layers) else 'values of '}{subject}"
 
 
 def count_values(claim: Claim) -> int:
     """How many combinations of free values there are."""
     subject = claim.subject
-    assert isinstance(subject, Values | Block)
+    assert isinstance(subject, Values | Layers)
     if subject.format is None:
         raise FormatError("the claim is about values of a format: check(claim, format=Fixed(4)).")
     if isinstance(subject.format, Exact):
@@ -37,7 +37,7 @@ def numbered_codes(claim: Claim, first: int, last: int) -> Codes:
     format = claim.subject.format
     assert isinstance(format, Format)
     free = len(free_names(claim))
-    weights = len(claim.subject.free_weights) if isinstance(claim.subject, Block) else 0
+    weights = len(claim.subject.free_weights) if isinstance(claim.subject, Layers) else 0
     index = np.arange(first, last)
     places = [(free - 1 - weights - k) % free for k in range(free)]  # of the digit, from the fastest
     rows = [index // format.size**place % format.size + format.min_code for place in places]

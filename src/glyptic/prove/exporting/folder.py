@@ -23,7 +23,7 @@ from glyptic.prove.exporting.question import Asks, Script, Status, script
 from glyptic.prove.exporting.readme import readme
 from glyptic.prove.exporting.standalone import blast
 from glyptic.prove.methods.smt.smallest import codes_of
-from glyptic.prove.methods.smt.solvers import SOLVERS, Limits, Reply, ask
+from glyptic.prove.methods.smt.solvers import SOLVERS, Reply, SolverLimits, ask
 from glyptic.prove.methods.smt.terms import Inexpressible
 from glyptic.prove.portable.claims import claim_from_json, claim_to_json, predicates_of
 from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict, verdict_to_json
@@ -73,7 +73,7 @@ def export(
     posed = _question(claim, verdict, left_out)
     if posed is not None:
         files[QUESTION] = posed.text
-        answers = _answers(posed, Limits(seconds, None))
+        answers = _answers(posed, SolverLimits(seconds, None))
         if posed.expected == "unsat":
             files |= _proofs(posed, seconds, megabytes, left_out)
     files |= programs()
@@ -172,7 +172,7 @@ def _question(claim: Claim, verdict: Verdict, left_out: dict[str, str]) -> Scrip
         return None
 
 
-def _answers(posed: Script, limits: Limits) -> tuple[str, ...]:
+def _answers(posed: Script, limits: SolverLimits) -> tuple[str, ...]:
     """What each solver says; one that contradicts the verdict stops the export."""
     replies = [ask(solver, posed.text.replace("(check-sat)\n", ""), limits) for solver in SOLVERS]
     for reply in replies:

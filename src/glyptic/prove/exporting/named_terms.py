@@ -18,7 +18,7 @@ from glyptic.prove.methods.smt.attention_terms import _climb
 from glyptic.prove.methods.smt.bits import Bits
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_staircase
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
-from glyptic.prove.methods.smt.terms import Number, Scalar
+from glyptic.prove.methods.smt.terms import Scalar, Term
 
 COMMENTS = {
     "negate": "[-a], rounded",
@@ -57,7 +57,7 @@ class NamedTerms(PlainTerms):
         if "after_" not in stage:
             return
         for (row, position, _), value in np.ndenumerate(values):
-            if isinstance(value, Number) and not value.code.is_constant:
+            if isinstance(value, Term) and not value.code.is_constant:
                 self._kept.append(value.code)
                 whose = f" of {of}" if of else ""
                 self.labels.setdefault(id(value.code), []).append(f"{names[row]}@{position} {stage}{whose}")
@@ -94,7 +94,7 @@ class NamedTerms(PlainTerms):
             code = self.functions.call("exp", says, lambda x: _climb(x, stairs.starts, stairs.lows), a.code)
         else:
             code = self._between(a.code, stairs)
-        return Number(code, self.format.min_code, self.format.max_code)
+        return Term(code, self.format.min_code, self.format.max_code)
 
     def _between(self, x: Bits, stairs: Staircase) -> Bits:
         """The code of [exp x]: a constant of the file that lies between the staircases, and in order with the other exps."""

@@ -1,4 +1,4 @@
-"""The question of an exported folder: a claim on values or on a block, in plain terms, as SMT-LIB 2 with all that it assumes."""
+"""The question of an exported folder: a claim on values or on layers, in plain terms, as SMT-LIB 2 with all that it assumes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from glyptic.prove.exporting.named_terms import NamedTerms
 from glyptic.prove.exporting.smtlib import Assertion, Body, comment
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.questions import Question, pose
-from glyptic.prove.methods.smt.terms import Number
+from glyptic.prove.methods.smt.terms import Term
 
 Asks = Literal[
     "counterexample", "witness", "example"
@@ -117,7 +117,7 @@ def _unfold(node: Any, bound: Mapping[str, Any]) -> Any:
 def _code(node: e.Node, question: Question) -> bits.Bits | None:
     if isinstance(node, e.Value):
         number = value(node, question.setting).numbers[0]
-        return number.code if isinstance(number, Number) else None
+        return number.code if isinstance(number, Term) else None
     if isinstance(node, e.SameWord | e.Defined):
         return truth(node, question.setting).true
     return None

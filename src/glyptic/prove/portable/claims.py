@@ -17,9 +17,9 @@ from glyptic.errors import FileError
 from glyptic.languages.automata import Automaton, named_truly
 from glyptic.numbers import Exact
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.portable.pinning import pinned
-from glyptic.prove.portable.reading import Part, same_json
+from glyptic.prove.portable.reading import JsonPart, same_json
 from glyptic.prove.portable.transformers import format_from_json, transformer_from_json, transformer_to_json
 from glyptic.prove.portable.words import is_coordinate, is_token, is_variable, quoted
 
@@ -34,7 +34,7 @@ OPERATIONS = {  # and how many operands each has
     **dict.fromkeys(("exp", "relu", "root", "abs"), 1),
 }
 MOST_DEPTH = 200  # of an expression: evaluation and printing are recursive
-MOST_LENGTH = 512  # of inputs, and positions of a block
+MOST_LENGTH = 512  # of inputs, and positions that layers are fed with
 _MOST_BITS = 8192  # of all free values together, so that their number can be written down
 _MOST_STATES = 1 << 12
 
@@ -71,7 +71,7 @@ def claim_to_json(claim: Claim) -> Json:
     }
 
 
-def _subject_to_json(subject: Values | Block | Inputs) -> Json:
+def _subject_to_json(subject: Values | Layers | Inputs) -> Json:
     if isinstance(subject, Values):
         return {"kind": "values", "names": list(subject.names), "format": str(subject.format)}
     shared = {"transformers": {name: transformer_to_json(t) for name, t in subject.transformers.items()}}
@@ -114,7 +114,7 @@ def node_to_json(node: Any) -> Any:
 
 def claim_from_json(data: Json, predicate: Predicates = None) -> Claim:
     """The inverse; a claim with a Python predicate needs it given, one with several a mapping from their names."""
-    part = Part(data, "the claim")
+    part = JsonPart(data, "the claim")
     given = part.record("name", "quantifier", "subject", "requires", "ensures")
     reading = Reading(predicate)
     subject = _subject_from_json(given["subject"])
@@ -126,8 +126,8 @@ def claim_from_json(data: Json, predicate: Predicates = None) -> Claim:
     return claim
 
 
-def _subject_from_json(part: Part) -> Values | Block | Inputs:
-    kind = Part(part.entries().get("kind", part).value, f"{part.place}.kind").one_of(("values", "block", "inputs"))
+def _subject_from_json(part: JsonPart) -> Values | Layers | Inputs:
+    kind = JsonPart(part.entries().get("kind", part).value, f"{part.place}.kind").one_of(("values", "block", "inputs"))
     if kind == "values":
         return _values_from_json(part)
     if kind == "inputs":
@@ -138,7 +138,7 @@ def _subject_from_json(part: Part) -> Values | Block | Inputs:
     return _block_from_json(part)
 
 
-def _values_from_json(part: Part) -> Values:
+def _values_from_json(part: JsonPart) -> Values:
     given = part.record("kind", "names", "format")
     names = given["names"].items(MOST_LENGTH)
     for each in names:
@@ -149,7 +149,7 @@ def _values_from_json(part: Part) -> Values:
     return subject
 
 
-def _block_from_json(part: Part) -> Block:
+def _block_from_json(part: JsonPart) -> Layers:
     names = ("kind", "transformers", "first", "last", "positions", "free", "fixed", "from_positions", "free_weights")
     given = part.record(*names)
     fixed: dict[tuple[str, int], Any] = {}
@@ -158,7 +158,7 @@ def _block_from_json(part: Part) -> Block:
         fixed[name.text(), position.whole(0, MOST_LENGTH)] = number.value if number.value in CONSTANTS else number.fraction()
     if len(fixed) < len(given["fixed"].items()):
         given["fixed"].refuse("a list of places, none twice", "not")
-    subject = Block(
+    subject = Layers(
         _transformers(given["transformers"]),
         given["first"].whole(0, MOST_LENGTH),
         given["last"].optional(lambda last: last.whole(0, MOST_LENGTH)),
@@ -172,24 +172,24 @@ def _block_from_json(part: Part) -> Block:
     return subject
 
 
-def _place(part: Part) -> tuple[str, int]:
+def _place(part: JsonPart) -> tuple[str, int]:
     name, position = part.items(exactly=2)
     return name.text(), position.whole(0, MOST_LENGTH)
 
 
-def _weight(part: Part) -> tuple[str, tuple[int, ...]]:
+def _weight(part: JsonPart) -> tuple[str, tuple[int, ...]]:
     name, index = part.items(exactly=2)
     return name.text(), tuple(index.wholes(0, 1 << 24, 3))
 
 
-def _transformers(part: Part) -> dict[str, Any]:
+def _transformers(part: JsonPart) -> dict[str, Any]:
     given = part.entries(2)
     if set(given) not in ({""}, {"a", "b"}):
         part.refuse('one transformer, named "", or two, named "a" and "b"', "of other names")
     return {name: transformer_from_json(given[name]) for name in sorted(given)}
 
 
-def _check_bits(part: Part, subject: Values | Block, free: int) -> None:
+def _check_bits(part: JsonPart, subject: Values | Layers, free: int) -> None:
     bits = free * (0 if subject.format is None or isinstance(subject.format, Exact) else subject.format.bits)
     if bits > _MOST_BITS:
         part.refuse(f"about values of at most {_MOST_BITS} bits together", f"about {bits}")
@@ -205,11 +205,11 @@ class Reading:
     predicates: Predicates = None
     depth: int = 0
 
-    def node(self, part: Part, kind: type) -> Any:
+    def node(self, part: JsonPart, kind: type) -> Any:
         """A node of a kind: Value, Word or Condition."""
         if self.depth > MOST_DEPTH:
             raise FileError(f"the claim's expressions are nested more than {MOST_DEPTH} deep.")
-        called = part.entries().get("node", Part(None, f"{part.place}.node"))
+        called = part.entries().get("node", JsonPart(None, f"{part.place}.node"))
         chosen = getattr(e, called.one_of(NODES))
         if not issubclass(chosen, kind):
             part.refuse(f"a {kind.__name__.lower()}", f"a {chosen.__name__}")
@@ -223,28 +223,28 @@ class Reading:
             given["arguments"].refuse(f"{OPERATIONS[made['name']]} operands of {made['name']}", f"{len(made['arguments'])}")
         return chosen(**made)
 
-    def value(self, part: Part) -> e.Value:
+    def value(self, part: JsonPart) -> e.Value:
         return self.node(part, e.Value)  # type: ignore[no-any-return]
 
-    def word(self, part: Part) -> e.Word:
+    def word(self, part: JsonPart) -> e.Word:
         return self.node(part, e.Word)  # type: ignore[no-any-return]
 
-    def condition(self, part: Part) -> e.Condition:
+    def condition(self, part: JsonPart) -> e.Condition:
         return self.node(part, e.Condition)  # type: ignore[no-any-return]
 
-    def values(self, part: Part) -> tuple[e.Value, ...]:
+    def values(self, part: JsonPart) -> tuple[e.Value, ...]:
         return tuple(map(self.value, part.items()))
 
-    def conditions(self, part: Part) -> tuple[e.Condition, ...]:
+    def conditions(self, part: JsonPart) -> tuple[e.Condition, ...]:
         return tuple(map(self.condition, part.items()))
 
-    def constant(self, part: Part) -> str | Fraction:
+    def constant(self, part: JsonPart) -> str | Fraction:
         """A number, or one of the four names of numbers that every format has."""
         if isinstance(part.value, dict):
             return part.record("fraction")["fraction"].fraction()
         return part.one_of(CONSTANTS)
 
-    def automaton(self, part: Part) -> Automaton:
+    def automaton(self, part: JsonPart) -> Automaton:
         """An automaton; a name that says a language must say its own."""
         given = part.record("alphabet", "moves", "accepting", "start", "name")
         alphabet, rows = given["alphabet"].texts(256), given["moves"].items(_MOST_STATES)
@@ -267,17 +267,17 @@ class Reading:
         return self.predicates
 
 
-Field = Callable[[Reading, Part], Any]
+Field = Callable[[Reading, JsonPart], Any]
 
 
-def _text(_: Reading, part: Part) -> str:
+def _text(_: Reading, part: JsonPart) -> str:
     return part.text()
 
 
 def _name(may_be: Callable[[str], bool], or_else: tuple[str, ...] = ()) -> Field:
     """A name that the claim prints without quotes."""
 
-    def read(_: Reading, part: Part) -> str:
+    def read(_: Reading, part: JsonPart) -> str:
         if not (may_be(part.text()) or part.text() in or_else):
             part.refuse("a name that can be printed in a claim and not be taken for more than a name")
         return part.text()
@@ -285,15 +285,15 @@ def _name(may_be: Callable[[str], bool], or_else: tuple[str, ...] = ()) -> Field
     return read
 
 
-def _of(_: Reading, part: Part) -> str:
+def _of(_: Reading, part: JsonPart) -> str:
     return part.one_of(("", "a", "b"))
 
 
-def _whole(_: Reading, part: Part) -> int:
+def _whole(_: Reading, part: JsonPart) -> int:
     return part.whole(-(1 << 16), 1 << 16)
 
 
-def _index(_: Reading, part: Part) -> tuple[int, ...]:
+def _index(_: Reading, part: JsonPart) -> tuple[int, ...]:
     return tuple(part.wholes(0, 1 << 24, 3))
 
 
@@ -301,7 +301,7 @@ def _one_of(*choices: str) -> Field:
     return lambda _, part: part.one_of(choices)
 
 
-def _nothing(_: Reading, part: Part) -> None:
+def _nothing(_: Reading, part: JsonPart) -> None:
     return None if part.value is None else part.refuse("null")
 
 

@@ -1,8 +1,8 @@
-"""Files that nobody vouches for, read as data: a `Part` of a JSON file is asked for what it must be, or refused in one sentence.
+"""Files that nobody vouches for, read as data: a `JsonPart` of a JSON file is asked for what it must be, or refused.
 
 What is read has bounds, so that a small file cannot ask for much: bytes of the file, depth, digits, lengths of texts.
 
->>> part = Part({"name": "x", "position": 1.0}, "the claim")
+>>> part = JsonPart({"name": "x", "position": 1.0}, "the claim")
 >>> sorted(part.record("name", "position"))
 ['name', 'position']
 >>> part.record("name", "position")["position"].whole()
@@ -35,13 +35,13 @@ Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
-class Part:
+class JsonPart:
     """A value in a JSON file, and where it is."""
 
     value: Any
     place: str
 
-    def record(self, *names: str, optional: Iterable[str] = ()) -> dict[str, Part]:
+    def record(self, *names: str, optional: Iterable[str] = ()) -> dict[str, JsonPart]:
         """The parts of an object, which has these names and no others."""
         self._need(isinstance(self.value, dict), "an object with named parts")
         for name in names:
@@ -52,19 +52,19 @@ class Part:
                 raise FileError(f"{self.place} has {quoted(name)}, which is not a part of it.")
         return self.entries()
 
-    def entries(self, most: int = 1 << 20) -> dict[str, Part]:
+    def entries(self, most: int = 1 << 20) -> dict[str, JsonPart]:
         """The parts of an object, whatever their names."""
         self._need(isinstance(self.value, dict), "an object with named parts")
         self._need(len(self.value) <= most, f"at most {most} parts", f"{len(self.value)}")
-        return {name: Part(value, f"{self.place}.{name}" if _plain(name) else f"{self.place}[{quoted(name)}]")
+        return {name: JsonPart(value, f"{self.place}.{name}" if _plain(name) else f"{self.place}[{quoted(name)}]")
                 for name, value in self.value.items()}  # fmt: skip
 
-    def items(self, most: int = 1 << 20, exactly: int | None = None) -> list[Part]:
+    def items(self, most: int = 1 << 20, exactly: int | None = None) -> list[JsonPart]:
         """The items of a list."""
         self._need(isinstance(self.value, list), "a list")
         self._need(len(self.value) <= most, f"a list of at most {most} items", f"one of {len(self.value)}")
         self._need(exactly in (None, len(self.value)), f"a list of {exactly} items", f"one of {len(self.value)}")
-        return [Part(value, f"{self.place}[{number}]") for number, value in enumerate(self.value)]
+        return [JsonPart(value, f"{self.place}[{number}]") for number, value in enumerate(self.value)]
 
     def text(self, most: int = MOST_CHARACTERS) -> str:
         """A text."""
@@ -90,7 +90,7 @@ class Part:
         self._need(len(self.value) <= count, f"a list of at most {count} whole numbers", f"one of {len(self.value)}")
         for number, value in enumerate(self.value):
             if type(value) is not int or (least is not None and value < least) or (most is not None and value > most):
-                Part(value, f"{self.place}[{number}]").whole(least, most)
+                JsonPart(value, f"{self.place}[{number}]").whole(least, most)
         return list(self.value)
 
     def flag(self) -> bool:
@@ -117,7 +117,7 @@ class Part:
         self._need(str(found) == text, "a fraction in lowest terms")
         return found
 
-    def optional(self, read: Callable[[Part], Read]) -> Read | None:
+    def optional(self, read: Callable[[JsonPart], Read]) -> Read | None:
         """null, or what `read` makes of it."""
         return None if self.value is None else read(self)
 

@@ -17,7 +17,7 @@ from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.exact.transformer import parts
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.prove.claims.evaluation import WORDS_BELOW
-from glyptic.prove.portable.reading import Part
+from glyptic.prove.portable.reading import JsonPart
 from glyptic.prove.portable.words import is_coordinate, is_token, quoted
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ def difference(one: Transformer, other: Transformer) -> str | None:
 # Reading ----------------------------------------------------------------------------------------------------------------
 
 
-def transformer_from_json(part: Part) -> Transformer:
+def transformer_from_json(part: JsonPart) -> Transformer:
     """The inverse; what does not fit together is refused, by the transformer's own checks or before."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
     given = part.record(*names)
@@ -89,7 +89,7 @@ def transformer_from_json(part: Part) -> Transformer:
     return made
 
 
-def format_from_json(part: Part) -> AnyFormat:
+def format_from_json(part: JsonPart) -> AnyFormat:
     """A number format by its name, written as the format itself writes it."""
     text = part.text(100)
     try:
@@ -101,7 +101,7 @@ def format_from_json(part: Part) -> AnyFormat:
     return format
 
 
-def _names(part: Part, may_be: Any, taken: Iterable[str] = ()) -> tuple[str, ...]:
+def _names(part: JsonPart, may_be: Any, taken: Iterable[str] = ()) -> tuple[str, ...]:
     names = part.texts(_MOST_NAMES)
     for item, name in zip(part.items(), names, strict=True):
         if not may_be(name) or name in taken:
@@ -109,7 +109,7 @@ def _names(part: Part, may_be: Any, taken: Iterable[str] = ()) -> tuple[str, ...
     return names
 
 
-def _options(part: Part) -> Options:
+def _options(part: JsonPart) -> Options:
     given = part.record(*(field.name for field in fields(Options)))
     return Options(**{name: each.flag() if name == "scale" else each.text() for name, each in given.items()})  # type: ignore[arg-type]
 
@@ -126,7 +126,7 @@ def _layer(arrays: _Arrays, l: int, heads: int) -> Layer:
 class _Arrays:
     """The arrays of a transformer in a file, each to be taken once."""
 
-    def __init__(self, part: Part, format: AnyFormat) -> None:
+    def __init__(self, part: JsonPart, format: AnyFormat) -> None:
         self.part, self.format = part, format
         self.left = part.entries()
         self.room = MOST_WEIGHTS
@@ -146,7 +146,7 @@ class _Arrays:
         for name in self.left:
             raise FileError(f"{self.part.place} has {quoted(name)}, which is not a part of the transformer.")
 
-    def _array(self, part: Part) -> np.ndarray:
+    def _array(self, part: JsonPart) -> np.ndarray:
         given = part.record("shape", "places", "codes")
         shape = given["shape"].wholes(0, MOST_WEIGHTS, count=2)
         size = prod(shape)

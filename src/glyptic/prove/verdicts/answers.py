@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from glyptic.prove.portable.reading import Part
+from glyptic.prove.portable.reading import JsonPart
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def verdict_from_json(data: Any) -> Verdict:
     >>> verdict_from_json(verdict_to_json(unknown)) == unknown
     True
     """
-    part = Part(json.loads(json.dumps(data)), "the verdict")  # tuples as lists
-    answer = part.entries().get("answer", Part(None, f"{part.place}.answer")).one_of(_KINDS)
+    part = JsonPart(json.loads(json.dumps(data)), "the verdict")  # tuples as lists
+    answer = part.entries().get("answer", JsonPart(None, f"{part.place}.answer")).one_of(_KINDS)
     kind = _KINDS[answer]
     given = part.record("answer", *(field.name for field in fields(kind)))
     if kind is Refuted and given["counterexample"].value is None and "for some " not in given["claim"].text(_LONGEST):
@@ -164,19 +164,19 @@ def verdict_from_json(data: Any) -> Verdict:
     return kind(**{name: _READERS[name](value) for name, value in given.items() if name != "answer"})
 
 
-def _sentences(part: Part) -> tuple[str, ...]:
+def _sentences(part: JsonPart) -> tuple[str, ...]:
     return tuple(each.text(_LONGEST) for each in part.items(1 << 10))
 
 
-def _count(part: Part) -> int | None:
+def _count(part: JsonPart) -> int | None:
     return part.optional(lambda number: number.whole(0))
 
 
-def _named_texts(part: Part) -> dict[str, str]:
+def _named_texts(part: JsonPart) -> dict[str, str]:
     return {name: each.text(_LONGEST) for name, each in part.entries(1 << 14).items()}
 
 
-def _counterexample(part: Part) -> Counterexample:
+def _counterexample(part: JsonPart) -> Counterexample:
     given = part.record("input", "values", "observed", optional=("spaced",))
     values, observed = (given[name].optional(_named_texts) for name in ("values", "observed"))
     spaced = "spaced" in given and given["spaced"].flag()
@@ -184,12 +184,12 @@ def _counterexample(part: Part) -> Counterexample:
 
 
 _LONGEST = 1 << 20
-_READERS: dict[str, Callable[[Part], Any]] = {
+_READERS: dict[str, Callable[[JsonPart], Any]] = {
     **dict.fromkeys(("claim", "over", "requires", "reason"), lambda part: part.text(_LONGEST)),
-    "method": Part.text,
+    "method": JsonPart.text,
     "smallest": lambda part: part.one_of(("globally", "locally")),
     **dict.fromkeys(("inputs", "satisfying", "failures"), _count),
     **dict.fromkeys(("solvers", "assumptions", "tried"), _sentences),
-    "seconds": Part.seconds,
+    "seconds": JsonPart.seconds,
     **dict.fromkeys(("counterexample", "witness"), lambda part: part.optional(_counterexample)),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine, prepared_for
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.elements.batches import arithmetic_for
 
 
@@ -21,7 +21,7 @@ def of_meaning(claim: Claim) -> tuple[str, ...]:
     subject, nodes = claim.subject, (*claim.requires.parts(), *claim.ensures.parts())
     ties = "even" if getattr(subject.format, "ties", "zero") == "even" else "the smaller"
     out = [f"the rounding of {subject.format} is the one meant: nearest, ties to {ties}, saturating"]
-    transformers = subject.transformers if isinstance(subject, Inputs | Block) else {}
+    transformers = subject.transformers if isinstance(subject, Inputs | Layers) else {}
     out += [_options(name, transformer) for name, transformer in transformers.items()]
     if transformers or any(isinstance(node, e.Operation) and node.name == "exp" for node in nodes):
         out.append("exp is correctly rounded (enclosures by mpmath)")
@@ -51,7 +51,7 @@ def of_solvers(claim: Claim, enclosed: bool) -> tuple[str, ...]:
     trusted = ["the solvers' circuits compute what the reference arithmetic does (tests/prove/test_terms.py)"]
     if not isinstance(claim.subject, Values):
         known = "rounding is monotone and commutes with negation; with subnormals, differences tell apart"
-        trusted.append(f"{known} (theorems.facts)")
+        trusted.append(f"{known} (theorems.lemmas)")
     if enclosed:
         trusted.append("exp is monotone and lies within the staircases computed for it")
     return (*of_meaning(claim), *trusted)

@@ -22,8 +22,8 @@ def settled(search: Callable[Concatenate[Claim, P], Verdict]) -> Callable[Concat
     """A method of deciding claims that also decides claims of existence."""
 
     @wraps(search)
-    def check(claim: Claim, *rest: P.args, **means: P.kwargs) -> Verdict:
-        return _answer(claim, search(searched(claim), *rest, **means))
+    def check(claim: Claim, *rest: P.args, **limits: P.kwargs) -> Verdict:
+        return _answer(claim, search(searched(claim), *rest, **limits))
 
     return check
 

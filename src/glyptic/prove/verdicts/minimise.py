@@ -16,7 +16,7 @@ from glyptic.exact.report import show_number
 from glyptic.numbers import AnyFormat, decode
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs
-from glyptic.prove.claims.evaluation import Batch, Partial, in_scope, value
+from glyptic.prove.claims.evaluation import BatchSetting, Partial, in_scope, value
 from glyptic.prove.elements.batches import free_names, judge, setting_of_codes, setting_of_visit, walk_of
 from glyptic.prove.elements.trie import whole_visit
 from glyptic.prove.verdicts.answers import Counterexample, Refuted
@@ -110,7 +110,7 @@ def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
     return bool(judge(claim, setting)[1][0])
 
 
-def observations(claim: Claim, setting: Batch, format: AnyFormat) -> dict[str, str]:
+def observations(claim: Claim, setting: BatchSetting, format: AnyFormat) -> dict[str, str]:
     """What each side of the claim's comparisons comes to, for the one element of a setting."""
     seen: dict[str, str] = {}
     for node, bound in in_scope(claim.ensures, setting):
@@ -130,7 +130,7 @@ def observations(claim: Claim, setting: Batch, format: AnyFormat) -> dict[str, s
     return seen
 
 
-def _shown(side: Partial, setting: Batch, format: AnyFormat) -> str:
+def _shown(side: Partial, setting: BatchSetting, format: AnyFormat) -> str:
     if side.missing[0]:
         return "undefined"
     number = np.atleast_1d(setting.arithmetic.codes(side.numbers))

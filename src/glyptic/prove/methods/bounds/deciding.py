@@ -17,7 +17,7 @@ from glyptic.numbers import AnyFormat, Codes, Exact, Format
 from glyptic.prove.claims.claim import Claim
 from glyptic.prove.claims.evaluation import truth
 from glyptic.prove.elements.batches import free_names, judge, setting_of_codes
-from glyptic.prove.methods.bounds.layers import BoxSetting, Unbounded, refusal
+from glyptic.prove.methods.bounds.boxes import BoxSetting, Inexpressible, refusal
 from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict
 from glyptic.prove.verdicts.assumptions import of_enumeration
 from glyptic.prove.verdicts.existence import settled
@@ -48,10 +48,10 @@ def check(claim: Claim, *, seconds: float | None = 60.0, boxes: int = MOST_BOXES
         return Unknown(str(claim), METHOD, over, f"the method: {refused}")
     assert isinstance(format, Format)
     start = time.process_time()
-    search = _Search(claim, boxes, None if seconds is None else start + seconds)
+    search = _BoxSearch(claim, boxes, None if seconds is None else start + seconds)
     try:
         found = search.run(format)
-    except Unbounded as error:
+    except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"the method: {error}")
     spent, by = time.process_time() - start, f"{search.seen:,} boxes"
     about: dict[str, Any] = {"solvers": (by,), "assumptions": _trusted(claim), "seconds": spent}
@@ -87,7 +87,7 @@ def _refuted(claim: Claim, codes: Codes, about: dict[str, Any]) -> Verdict:
 
 
 @dataclass
-class _Search:
+class _BoxSearch:
     """Boxes that are open, the last first, and what was seen so far."""
 
     claim: Claim

@@ -16,7 +16,7 @@ from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.counting import count_values, describe, smaller
 from glyptic.prove.methods.enumeration.journal import Journal
-from glyptic.prove.methods.enumeration.units import Job, Tally, Unit, merged, plan, size_of, work
+from glyptic.prove.methods.enumeration.portions import Enumeration, Portion, Tally, merged, plan, size_of, work
 from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.verdicts.assumptions import of_enumeration
 from glyptic.prove.verdicts.existence import settled
@@ -31,7 +31,7 @@ _SEARCHED_WHOLE = 1 << 26  # values beyond which one counterexample is enough, a
 
 
 @dataclass(frozen=True)
-class Means:
+class EnumerationLimits:
     """How an enumeration is to be run."""
 
     engine: Engine = "auto"
@@ -44,15 +44,15 @@ class Means:
 
 
 @settled
-def enumerate_claim(claim: Claim, means: Means) -> Verdict:
+def enumerate_claim(claim: Claim, limits: EnumerationLimits) -> Verdict:
     """Run all elements of a claim; `claim.subject` has a format."""
     started = time.time()
-    deadline = None if means.seconds is None else started + means.seconds
-    job = Job(claim, means.engine, means.count_all, deadline)
-    journal = Journal(job, plan(claim), means.journal)
+    deadline = None if limits.seconds is None else started + limits.seconds
+    job = Enumeration(claim, limits.engine, limits.count_all, deadline)
+    journal = Journal(job, plan(claim), limits.journal)
     try:
         try:
-            _finish(job, journal, means)
+            _finish(job, journal, limits)
         finally:
             journal.write()
         verdict = _verdict(job, journal, time.time() - started)
@@ -63,25 +63,25 @@ def enumerate_claim(claim: Claim, means: Means) -> Verdict:
     return verdict
 
 
-def _finish(job: Job, journal: Journal, means: Means) -> None:
-    """Do the units that the journal does not have; those of a worker that died are done again."""
-    total = sum(size_of(job.claim, unit) for unit in journal.units.values())
-    done = sum(size_of(job.claim, journal.units[name]) for name in journal.done)
+def _finish(job: Enumeration, journal: Journal, limits: EnumerationLimits) -> None:
+    """Do the portions that the journal does not have; those of a worker that died are done again."""
+    total = sum(size_of(job.claim, portion) for portion in journal.portions.values())
+    done = sum(size_of(job.claim, journal.portions[name]) for name in journal.done)
     best = merged(job.claim, journal.done.values()).example
     one_is_enough = _one_is_enough(job)
-    begun = False  # one unit is begun in any case, so that the shortest limit gets somewhere
+    begun = False  # one portion is begun in any case, so that the shortest limit gets somewhere
 
     def over(until: float = inf) -> bool:
         late = begun and time.time() > (job.deadline or inf)
         return late or time.time() > until or (one_is_enough and best is not None)
 
-    def left(until: float = inf) -> Iterator[tuple[Job, Unit, tuple[int, ...] | None]]:
+    def left(until: float = inf) -> Iterator[tuple[Enumeration, Portion, tuple[int, ...] | None]]:
         nonlocal begun
-        for unit in journal.left:
+        for portion in journal.left:
             if over(until):
                 return
             begun = True
-            yield job, unit, best
+            yield job, portion, best
 
     with tqdm(
         total=total,
@@ -90,24 +90,24 @@ def _finish(job: Job, journal: Journal, means: Means) -> None:
         unit_scale=True,
         delay=1,
         leave=False,
-        disable=not means.progress,
+        disable=not limits.progress,
     ) as bar:
 
-        def take(results: Iterator[tuple[Unit, Tally | None]]) -> None:
+        def take(results: Iterator[tuple[Portion, Tally | None]]) -> None:
             nonlocal best
-            for unit, tally in results:
+            for portion, tally in results:
                 if tally is None:
-                    journal.cut_up(unit)
-                elif journal.enter(unit, tally):
-                    bar.update(size_of(job.claim, unit))
+                    journal.cut_up(portion)
+                elif journal.enter(portion, tally):
+                    bar.update(size_of(job.claim, portion))
                     best = smaller(job.claim, best, tally.example)
 
-        if means.backend == "loky":
+        if limits.backend == "loky":
             take(stream(_named_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
-        _take_all(take, left, lambda: bool(journal.left) and not over(), means, journal)
+        _take_all(take, left, lambda: bool(journal.left) and not over(), limits, journal)
 
 
-def _one_is_enough(job: Job) -> bool:
+def _one_is_enough(job: Enumeration) -> bool:
     """A claim over very many values stops at its first counterexample, which is minimised afterwards."""
     return not isinstance(job.claim.subject, Inputs) and not job.count_all and count_values(job.claim) > _SEARCHED_WHOLE
 
@@ -116,14 +116,14 @@ def _take_all(
     take: Callable[[Any], None],
     left: Callable[[], Iterator[Any]],
     more: Callable[[], bool],
-    means: Means,
+    limits: EnumerationLimits,
     journal: Journal,
 ) -> None:
     """Send what is left to the workers until nothing is; a death costs what that worker had, which is sent again."""
     deaths = 0
     while more():
         try:
-            take(stream(_named_work, left(), means.backend, means.workers or cores()))
+            take(stream(_named_work, left(), limits.backend, limits.workers or cores()))
         except WorkerLost:
             journal.write()
             deaths += 1
@@ -131,17 +131,17 @@ def _take_all(
                 raise
 
 
-def _named_work(job: Job, unit: Unit, known: tuple[int, ...] | None) -> tuple[Unit, Tally | None]:
-    """What runs in a worker: a unit with its tally, so that results may come in any order."""
-    return unit, work(job, unit, known)
+def _named_work(job: Enumeration, portion: Portion, known: tuple[int, ...] | None) -> tuple[Portion, Tally | None]:
+    """What runs in a worker: a portion with its tally, so that results may come in any order."""
+    return portion, work(job, portion, known)
 
 
-def _verdict(job: Job, journal: Journal, seconds: float) -> Verdict:
+def _verdict(job: Enumeration, journal: Journal, seconds: float) -> Verdict:
     claim, total = job.claim, merged(job.claim, journal.done.values())
     over, assumptions = describe(claim), of_enumeration(claim, job.engine)
     complete = not journal.left
     if journal.resumed:
-        taken = f"{journal.resumed:,} of {len(journal.units):,} units were taken from the journal"
+        taken = f"{journal.resumed:,} of {len(journal.portions):,} portions were taken from the journal"
         assumptions = (*assumptions, f"{taken}, which holds what an earlier run found")
     if total.example is not None:
         about: dict[str, Any] = {"over": over, "assumptions": assumptions, "seconds": seconds, "inputs": total.inputs}
@@ -150,8 +150,8 @@ def _verdict(job: Job, journal: Journal, seconds: float) -> Verdict:
         return _refuted(claim, total.example, complete, about)
     if not complete:
         none = "none fails" if claim.quantifier == "all" else "no witness among them"
-        units = f"{len(journal.done)} of {len(journal.units)} units"
-        tried = f"enumeration of {over}: {units}, {total.inputs:,} inputs, {none}"
+        portions = f"{len(journal.done)} of {len(journal.portions)} portions"
+        tried = f"enumeration of {over}: {portions}, {total.inputs:,} inputs, {none}"
         reason = f"the time limit, after {seconds:.1f} s"
         return Unknown(str(claim), METHOD, over, reason, (tried,), total.inputs, seconds)
     if not total.satisfying:
@@ -161,7 +161,7 @@ def _verdict(job: Job, journal: Journal, seconds: float) -> Verdict:
 
 
 def _refuted(claim: Claim, example: tuple[int, ...], complete: bool, about: dict[str, Any]) -> Verdict:
-    """A counterexample counts when the fractions confirm it; shorter inputs come first, but units end in any order."""
+    """A counterexample counts when the fractions confirm it; shorter inputs come first, but portions end in any order."""
     of_inputs = isinstance(claim.subject, Inputs)
     if not (input_fails if of_inputs else fails)(claim, example):
         shown = example_of_input(claim, example) if of_inputs else example_of_codes(claim, example)

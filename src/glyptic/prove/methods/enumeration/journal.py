@@ -1,9 +1,9 @@
-"""The journal of an enumeration: which units are done and what they came to, so that an interruption loses nothing.
+"""The journal of an enumeration: which portions are done and what they came to, so that an interruption loses nothing.
 
 The file is rewritten whole, under a temporary name, and renamed. It is sealed: by the claim with its weights and the source of
-its predicates, by Glyptic's own code, the engine and the plan of units, so that it is never taken for another's; and by a digest
-of all that it holds. Nothing in it is believed that can be seen to be wrong: counts are compared with the sizes of units, and
-counterexamples are run. A unit is entered once: a second result for it, from a worker thought dead, is dropped.
+its predicates, by Glyptic's own code, the engine and the plan of portions, so that it is never taken for another's; by a digest
+of all that it holds. Nothing in it is believed that can be seen to be wrong: counts are compared with the sizes of portions, and
+counterexamples are run. A portion is entered once: a second result for it, from a worker thought dead, is dropped.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from glyptic.files import write_whole
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.batches import free_names
 from glyptic.prove.elements.counting import codes_size, input_size
-from glyptic.prove.methods.enumeration.units import Job, Tally, Unit, pieces, size_of
+from glyptic.prove.methods.enumeration.portions import Enumeration, Portion, Tally, pieces, size_of
 from glyptic.prove.portable.claims import digest, doubts
 from glyptic.prove.portable.pinning import code_of_glyptic
-from glyptic.prove.portable.reading import Part, quoted_path, read_json, sealed
+from glyptic.prove.portable.reading import JsonPart, quoted_path, read_json, sealed
 from glyptic.prove.verdicts.minimise import fails, input_fails
 
 KIND, VERSION = "glyptic.prove.enumeration.journal", 2
@@ -34,11 +34,11 @@ _EXAMPLES_RUN = 8  # of those in a journal, the smallest: each takes a run in ex
 
 
 class Journal:
-    """Units of one job and the tallies of those that are finished, in memory and, if a path is given, in a file."""
+    """Portions of one job and the tallies of those that are finished, in memory and, if a path is given, in a file."""
 
-    def __init__(self, job: Job, plan: list[Unit], path: Path | None = None) -> None:
+    def __init__(self, job: Enumeration, plan: list[Portion], path: Path | None = None) -> None:
         self.job, self.path = job, path
-        self.units = {str(unit): unit for unit in plan}  # those that were cut are replaced by their pieces
+        self.portions = {str(portion): portion for portion in plan}  # those that were cut are replaced by their pieces
         self.cut: list[str] = []
         self.done: dict[str, Tally] = {}
         self._written = 0.0
@@ -47,7 +47,7 @@ class Journal:
             _refuse_doubts(job.claim)
             self._lock = _locked(path)
             try:
-                self._open(path, [*self.units])
+                self._open(path, [*self.portions])
             except BaseException:
                 self.close()
                 raise
@@ -60,26 +60,26 @@ class Journal:
         self.write()  # at once, so that a place that cannot be written is known before the work
 
     @property
-    def left(self) -> list[Unit]:
-        """The units that are not done."""
-        return [unit for name, unit in self.units.items() if name not in self.done]
+    def left(self) -> list[Portion]:
+        """The portions that are not done."""
+        return [portion for name, portion in self.portions.items() if name not in self.done]
 
-    def enter(self, unit: Unit, tally: Tally) -> bool:
-        """Enter a unit's result; False if it is there already."""
-        name = str(unit)
-        if name in self.done or name not in self.units:
+    def enter(self, portion: Portion, tally: Tally) -> bool:
+        """Enter a portion's result; False if it is there already."""
+        name = str(portion)
+        if name in self.done or name not in self.portions:
             return False
         self.done[name] = tally
         if self.path is not None and time.monotonic() - self._written > _SECONDS_BETWEEN_WRITES:
             self.write()
         return True
 
-    def cut_up(self, unit: Unit) -> None:
-        """Replace a unit that time was too short for by smaller ones, so that the next run gets further."""
-        name = str(unit)
-        if name in self.units and name not in self.done:
-            del self.units[name]
-            self.units |= {str(piece): piece for piece in pieces(self.job.claim, unit)}
+    def cut_up(self, portion: Portion) -> None:
+        """Replace a portion that time was too short for by smaller ones, so that the next run gets further."""
+        name = str(portion)
+        if name in self.portions and name not in self.done:
+            del self.portions[name]
+            self.portions |= {str(piece): piece for piece in pieces(self.job.claim, portion)}
             self.cut.append(name)
 
     def write(self) -> None:
@@ -111,13 +111,13 @@ class Journal:
             if not isinstance(content, dict) or (content.get("kind"), content.get("version")) != (KIND, VERSION):
                 raise FileError(f"{quoted_path(path)} is not a journal of version {VERSION}.")
             try:
-                self._take(Part(content, "the journal"))
+                self._take(JsonPart(content, "the journal"))
             except FileError as error:
                 raise FileError(f"{quoted_path(path)}: {error}") from None
         except FileError as error:
             raise FileError(f"{str(error).rstrip('.')}; delete it, or name another.") from None
 
-    def _take(self, part: Part) -> None:
+    def _take(self, part: JsonPart) -> None:
         given = part.record(*self._seal, "cut", "done", "digest")
         if part.value != sealed(part.value):
             raise FileError("its digest differs from what it holds: it was edited, or is damaged.")
@@ -125,14 +125,14 @@ class Journal:
             if given[name].value != wanted or type(given[name].value) is not type(wanted):
                 raise FileError(_DIFFERENCES.get(name, "it is not a journal that this Glyptic has written."))
         for name in given["cut"].texts():
-            if name not in self.units or not pieces(self.job.claim, self.units[name]):
-                raise FileError("it has cut a unit that is none of the job's.")
-            self.cut_up(self.units[name])
+            if name not in self.portions or not pieces(self.job.claim, self.portions[name]):
+                raise FileError("it has cut a portion that is none of the job's.")
+            self.cut_up(self.portions[name])
         for name, entry in given["done"].entries().items():
-            if name not in self.units:
-                raise FileError("it has finished a unit that is none of the job's.")
+            if name not in self.portions:
+                raise FileError("it has finished a portion that is none of the job's.")
             self.done[name] = _tally(entry)
-            _check_tally(self.job, self.units[name], self.done[name], entry)
+            _check_tally(self.job, self.portions[name], self.done[name], entry)
         self._check_examples()
 
     def _check_examples(self) -> None:
@@ -146,23 +146,23 @@ class Journal:
                 raise FileError("it has a counterexample that does not fail, run in exact fractions.")
         for name, tally in self.done.items():
             if tally.skipped:
-                unit = self.units[name]
-                length = min(unit.longest, len(examples[0])) if examples else unit.longest + 1
-                if length > unit.longest or tally.inputs < size_of(claim, replace(unit, longest=length)):
-                    raise FileError(f"unit {name} leaves inputs out, and no counterexample is known that makes them idle.")
+                portion = self.portions[name]
+                length = min(portion.longest, len(examples[0])) if examples else portion.longest + 1
+                if length > portion.longest or tally.inputs < size_of(claim, replace(portion, longest=length)):
+                    raise FileError(f"portion {name} leaves inputs out, and no counterexample is known that makes them idle.")
 
 
 _DIFFERENCES = {
     "claim": "it is the journal of another claim or model, or a predicate or what it calls has changed since.",
     "engine": "it is the journal of a run in another engine.",
     "count_all": "it is the journal of a run that counted failures otherwise (count_all).",
-    "plan": "it is the journal of a run that was cut into other units.",
+    "plan": "it is the journal of a run that was cut into other portions.",
     "glyptic": "it was written by another Glyptic, whose work is not taken over.",
     "code": "it was written by another Glyptic, whose work is not taken over.",
 }
 
 
-def _seal(job: Job, plan: list[str]) -> dict[str, Any]:
+def _seal(job: Enumeration, plan: list[str]) -> dict[str, Any]:
     """What a journal must have been made of to be taken up again."""
     return {
         "kind": KIND,
@@ -185,40 +185,40 @@ def _refuse_doubts(claim: Claim) -> None:
         )
 
 
-def _tally(part: Part) -> Tally:
+def _tally(part: JsonPart) -> Tally:
     inputs, satisfying, failures, example, skipped = part.items(exactly=5)
     found = example.optional(lambda numbers: tuple(numbers.wholes(-(1 << 63), 1 << 63, 1 << 13)))
     return Tally(inputs.whole(0), satisfying.whole(0), failures.whole(0), found, skipped.flag())
 
 
-def _check_tally(job: Job, unit: Unit, tally: Tally, part: Part) -> None:
+def _check_tally(job: Enumeration, portion: Portion, tally: Tally, part: JsonPart) -> None:
     """Counts that cannot be are refused: they would add up to a verdict."""
-    size = size_of(job.claim, unit)
+    size = size_of(job.claim, portion)
     of_inputs = isinstance(job.claim.subject, Inputs)
     may_skip = of_inputs and not job.count_all
     if tally.inputs > size or (tally.inputs < size and not tally.skipped) or (tally.skipped and not may_skip):
-        part.refuse(f"about the {size:,} elements of its unit", f"about {tally.inputs:,}")
+        part.refuse(f"about the {size:,} elements of its portion", f"about {tally.inputs:,}")
     if not tally.failures <= tally.satisfying <= tally.inputs:
         part.refuse("made of counts of which none is larger than its whole", "not")
     if (tally.failures > 0) != (tally.example is not None):
         part.refuse("with a counterexample exactly if something fails", "not")
-    if tally.example is not None and not _lies_in(job.claim, unit, tally.example):
-        part.refuse("with a counterexample that lies in its unit", "not")
+    if tally.example is not None and not _lies_in(job.claim, portion, tally.example):
+        part.refuse("with a counterexample that lies in its portion", "not")
 
 
-def _lies_in(claim: Claim, unit: Unit, example: tuple[int, ...]) -> bool:
+def _lies_in(claim: Claim, portion: Portion, example: tuple[int, ...]) -> bool:
     subject, size = claim.subject, len(example)
     if isinstance(subject, Inputs):
         tokens = all(0 <= token < len(subject.vocabulary) for token in example)
-        begins = example[: len(unit.prefix)] == unit.prefix
-        return tokens and begins and max(1, subject.min_length, len(unit.prefix)) <= size <= unit.longest
+        begins = example[: len(portion.prefix)] == portion.prefix
+        return tokens and begins and max(1, subject.min_length, len(portion.prefix)) <= size <= portion.longest
     format: Any = subject.format
     number = 0
     for code in example:
         if not format.min_code <= code <= format.max_code:
             return False
         number = number * format.size + code - format.min_code
-    return size == len(free_names(claim)) and unit.first <= number < unit.last
+    return size == len(free_names(claim)) and portion.first <= number < portion.last
 
 
 # One process at a time ----------------------------------------------------------------------------------------------------

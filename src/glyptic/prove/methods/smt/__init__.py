@@ -1,7 +1,7 @@
 """Deciding a claim on free values by solvers, over bit-vectors that compute exactly what the engines compute.
 
-From the bottom up: `bits` are expressions; `circuits_fixed` and `circuits_float` round them as a format does; `terms` (with what
-it is `knowing`, and `attention_terms`) is the arithmetic that a forward pass runs over, `plain_terms` the same without any
+From the bottom up: `bits` are expressions; `circuits_fixed` and `circuits_float` round them as a format does; `terms` (with its
+`known_facts`, and `attention_terms`) is the arithmetic that a forward pass runs over, `plain_terms` the same without any
 simplification; `questions` turns a claim into a script; `solvers` answer it; `smallest` makes a counterexample small; `deciding`
 puts them together.
 """

@@ -31,8 +31,8 @@ from glyptic.exact.running import Engine
 from glyptic.numbers import Codes, Format
 from glyptic.numbers.hosts import refusal
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim
-from glyptic.prove.claims.evaluation import Batch
+from glyptic.prove.claims.claim import Claim, Layers
+from glyptic.prove.claims.evaluation import BatchSetting
 from glyptic.prove.elements.batches import free_names, judge, setting_of_codes
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.bits import Bits
@@ -133,10 +133,10 @@ class _Trial:
             other = np.broadcast_to(self._signed(np.asarray(got), root.width), (size,)) != wanted
             yield from self._differences(str(node), (absent != real.missing) | (other & ~absent), codes)
 
-    def _values(self, run: Batch) -> Iterator[tuple[e.Coordinate, Bits, Any, Any]]:
-        """Every coordinate that leaves a block: its term's code, its term, and what it is in a run."""
+    def _values(self, run: BatchSetting) -> Iterator[tuple[e.Coordinate, Bits, Any, Any]]:
+        """Every coordinate that leaves the layers: its term's code, its term, and what it is in a run."""
         subject, terms = self.claim.subject, self.question.setting.arithmetic
-        if not isinstance(subject, Block):
+        if not isinstance(subject, Layers):
             return
         for of, transformer in subject.transformers.items():
             for name, i in product(transformer.coordinates, range(subject.positions)):

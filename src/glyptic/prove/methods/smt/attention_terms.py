@@ -9,7 +9,7 @@ from glyptic.numbers import Attention, Format, Products
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.bits import Bits, constant
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
-from glyptic.prove.methods.smt.terms import Number, RoundedTerms, Scalar
+from glyptic.prove.methods.smt.terms import RoundedTerms, Scalar, Term
 
 
 class Terms(RoundedTerms):
@@ -45,10 +45,10 @@ class Terms(RoundedTerms):
         if len({*stairs.lows, *stairs.highs}) == 1:
             return self.format.value(stairs.lows[0])
         if stairs.exact:
-            return Number(_climb(a.code, stairs.starts, stairs.lows), stairs.lows[0], stairs.lows[-1])
+            return Term(_climb(a.code, stairs.starts, stairs.lows), stairs.lows[0], stairs.lows[-1])
         return self._enclose(a, stairs)
 
-    def _enclose(self, a: Number, stairs: Staircase) -> Number:
+    def _enclose(self, a: Term, stairs: Staircase) -> Term:
         """A new value within the staircase, which holds where the code of a lies on it.
 
         a may be known to lie there in one case only, and what is put into the domain is asserted in all of them: so the stairs
@@ -64,7 +64,7 @@ class Terms(RoundedTerms):
                 bits.less(constant(stairs.end, a.code.width), a.code),
             )
             self.domain.append(bits.either(elsewhere, between))
-        return Number(image, stairs.lows[0], stairs.highs[-1])
+        return Term(image, stairs.lows[0], stairs.highs[-1])
 
     def _image(self, code: Bits) -> Bits:
         """The code of [exp x] for the x of a code: one variable whatever the case, in order with those of all others."""

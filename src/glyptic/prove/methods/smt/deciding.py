@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 
 from glyptic.extras import advice
 from glyptic.numbers import AnyFormat, Exact
-from glyptic.prove.claims.claim import Block, Claim, Inputs
+from glyptic.prove.claims.claim import Claim, Inputs, Layers
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.agreement import disagreement
 from glyptic.prove.methods.smt.bits import Bits
 from glyptic.prove.methods.smt.lemmas import Lemmas
 from glyptic.prove.methods.smt.questions import Question, Rules, pose
 from glyptic.prove.methods.smt.smallest import codes_of, smallest_codes
-from glyptic.prove.methods.smt.solvers import Limits, Reply, opinions
+from glyptic.prove.methods.smt.solvers import Reply, SolverLimits, opinions
 from glyptic.prove.methods.smt.terms import Inexpressible
 from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict
 from glyptic.prove.verdicts.assumptions import of_meaning, of_solvers
@@ -65,17 +65,17 @@ def check(
         question = pose(claim, format, terms)
     except Inexpressible as error:
         return Unknown(str(claim), METHOD, over, f"what solvers' terms cover: {error}")
-    return _Case(claim, question, solvers, Limits(seconds, megabytes), start).verdict()
+    return _PosedClaim(claim, question, solvers, SolverLimits(seconds, megabytes), start).verdict()
 
 
 @dataclass(frozen=True)
-class _Case:
+class _PosedClaim:
     """A claim with its question, and who is asked."""
 
     claim: Claim
     question: Question
     solvers: Sequence[str] | None
-    limits: Limits
+    limits: SolverLimits
     start: float = field(default_factory=time.perf_counter)
 
     def verdict(self) -> Verdict:
@@ -98,7 +98,7 @@ class _Case:
         if not left:
             return [Reply(SIMPLIFICATION, "unsat")]
         scripts = [bits.script(conditions) for conditions in left]
-        if self.question.rules == "plain" and isinstance(self.claim.subject, Block):
+        if self.question.rules == "plain" and isinstance(self.claim.subject, Layers):
             lemmas = Lemmas(self.claim, self.question, dict(zip(scripts, left, strict=True)))
             return opinions(scripts, self.limits, self.solvers, lemmas.asked)
         return opinions(scripts, self.limits, self.solvers)

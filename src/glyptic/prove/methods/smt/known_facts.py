@@ -15,27 +15,23 @@ from fractions import Fraction
 
 import numpy as np
 
-from glyptic.errors import GlypticError
 from glyptic.numbers import Codes, Format, Products, Reference, decode
 from glyptic.numbers.scalarwise import Scalarwise
+from glyptic.prove.claims.evaluation import Inexpressible
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.bits import Bits, constant
 from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.circuits_float import FloatCircuits
 
 
-class Inexpressible(GlypticError):
-    """Something that solver terms do not cover; the check answers Unknown with this reason."""
-
-
 @dataclass(frozen=True, eq=False)
-class Number:
+class Term:
     """A value that is not constant: its code, and the least and greatest that the code can be."""
 
     code: Bits
     low: int
     high: int
-    opposite: Number | None = None  # the number that this is the negative of
+    opposite: Term | None = None  # the number that this is the negative of
     sign: tuple[Scalar, Scalar] | None = None  # two values whose order is the sign of this one
     cases: tuple[Bits, Scalar, Scalar] | None = None  # a condition, the value where it holds, the value elsewhere
 
@@ -44,7 +40,7 @@ class Number:
 
     __hash__ = object.__hash__
 
-    def within(self, low: int, high: int) -> Number:
+    def within(self, low: int, high: int) -> Term:
         """The same, known to lie between two codes (in a case that cannot happen, either end will do)."""
         low = min(max(low, self.low), self.high)
         high = max(min(high, self.high), low)
@@ -52,12 +48,12 @@ class Number:
         return replace(self, low=low, high=high, opposite=opposite)
 
 
-Scalar = Fraction | Number
+Scalar = Fraction | Term
 Ends = Callable[[Sequence[Scalar]], list[Fraction]]  # exact values whose roundings enclose a result, from its operands
 Trivial = Callable[[Sequence[Scalar]], bool]
 
 
-class Knowing(Scalarwise):
+class KnownFacts(Scalarwise):
     """Scalars and conditions, and the way an operation on scalars is done; the operations are in `terms`."""
 
     format: Format
@@ -71,7 +67,7 @@ class Knowing(Scalarwise):
         self.tells_apart = (
             format.is_fixed or format.subnormals
         )  # x ≠ y ⇒ [x − y] ≠ 0, for all are multiples of the least
-        self._negated: dict[int, Number] = {}  # by the id of what is negated, which its negative keeps alive
+        self._negated: dict[int, Term] = {}  # by the id of what is negated, which its negative keeps alive
         self.domain: list[Bits] = []  # what is true of the free values and of exps in every case; never what one case knows
         self.conditions: dict[int, Bits] = {}  # what values were split by
 
@@ -81,16 +77,16 @@ class Knowing(Scalarwise):
 
     # Values --------------------------------------------------------------------------------------------------------------
 
-    def free(self, name: str) -> Number:
+    def free(self, name: str) -> Term:
         """A value free in the whole format."""
         return self.fresh(name, self.format.min_code, self.format.max_code)
 
-    def fresh(self, name: str, low: int, high: int) -> Number:
+    def fresh(self, name: str, low: int, high: int) -> Term:
         """A value free between two codes."""
         code = bits.variable(name, self.circuits.width)
         bottom, top = constant(low, code.width), constant(high, code.width)
         self.domain += [bits.opposite(bits.less(code, bottom)), bits.opposite(bits.less(top, code))]
-        return Number(code, low, high)
+        return Term(code, low, high)
 
     def values(self, codes: Codes) -> np.ndarray:
         return decode(np.asarray(codes), self.format)
@@ -100,16 +96,16 @@ class Knowing(Scalarwise):
 
     def code(self, a: Scalar) -> Bits:
         """The bit-vector of a scalar's code."""
-        return a.code if isinstance(a, Number) else constant(self.format.code(a), self.circuits.width)
+        return a.code if isinstance(a, Term) else constant(self.format.code(a), self.circuits.width)
 
     def low(self, a: Scalar) -> int:
-        return a.low if isinstance(a, Number) else self.format.code(a)
+        return a.low if isinstance(a, Term) else self.format.code(a)
 
     def high(self, a: Scalar) -> int:
-        return a.high if isinstance(a, Number) else self.format.code(a)
+        return a.high if isinstance(a, Term) else self.format.code(a)
 
     def range(self, a: Scalar) -> tuple[Fraction, Fraction]:
-        return (self.format.value(a.low), self.format.value(a.high)) if isinstance(a, Number) else (a, a)
+        return (self.format.value(a.low), self.format.value(a.high)) if isinstance(a, Term) else (a, a)
 
     # One operation -----------------------------------------------------------------------------------------------------------
 
@@ -122,7 +118,7 @@ class Knowing(Scalarwise):
         trivial: Trivial,
     ) -> Scalar:
         """An operation by cases where that makes one of them trivial, so circuits never get more; else by its circuit."""
-        conditions = [x.cases[0] for x in operands if isinstance(x, Number) and x.cases is not None]
+        conditions = [x.cases[0] for x in operands if isinstance(x, Term) and x.cases is not None]
         for condition in conditions:
             branches = self._branches(operands, condition)
             if any(trivial(branch) or len({*self._bounds(ends(branch))}) == 1 for branch in branches):
@@ -130,15 +126,15 @@ class Knowing(Scalarwise):
         low, high = self._bounds(ends(operands))
         if low == high:
             return self.format.value(low)
-        return self._refined(Number(circuit(*map(self.code, operands)), low, high), operands, ends)
+        return self._refined(Term(circuit(*map(self.code, operands)), low, high), operands, ends)
 
-    def _refined(self, result: Number, operands: Sequence[Scalar], ends: Ends, depth: int = 2) -> Scalar:
+    def _refined(self, result: Term, operands: Sequence[Scalar], ends: Ends, depth: int = 2) -> Scalar:
         """A result of which more is known in the cases of its operands, two deep."""
         low, high = self._bounds(ends(operands))
         if low == high:
             return self.format.value(low)
         result = result.within(low, high)
-        condition = next((x.cases[0] for x in operands if isinstance(x, Number) and x.cases is not None), None)
+        condition = next((x.cases[0] for x in operands if isinstance(x, Term) and x.cases is not None), None)
         if condition is None or depth == 0:
             return result
         then, otherwise = (
@@ -184,7 +180,7 @@ class Knowing(Scalarwise):
             if a.cases is not None:
                 condition, then, otherwise = a.cases
                 cases = (condition, self.negate(then), self.negate(otherwise))
-            self._negated[id(a)] = Number(bits.negate(a.code), -a.high, -a.low, opposite=a, cases=cases)
+            self._negated[id(a)] = Term(bits.negate(a.code), -a.high, -a.low, opposite=a, cases=cases)
         return self._negated[id(a)]
 
     def choose(self, condition: Bits, a: Scalar, b: Scalar) -> Scalar:
@@ -193,19 +189,19 @@ class Knowing(Scalarwise):
             condition, a, b = condition.arguments[0], b, a
         if condition.is_constant:
             return a if condition is bits.TRUE else b
-        if isinstance(a, Number) and a.cases is not None and a.cases[0] is condition:
+        if isinstance(a, Term) and a.cases is not None and a.cases[0] is condition:
             a = a.cases[1]
-        if isinstance(b, Number) and b.cases is not None and b.cases[0] is condition:
+        if isinstance(b, Term) and b.cases is not None and b.cases[0] is condition:
             b = b.cases[2]
         low, high = min(self.low(a), self.low(b)), max(self.high(a), self.high(b))
         if low == high:
             return self.format.value(low)
-        if isinstance(a, Number) and isinstance(b, Number) and a.code is b.code:
+        if isinstance(a, Term) and isinstance(b, Term) and a.code is b.code:
             return self._one_value(condition, a, b)
         self.conditions[id(condition)] = condition
-        return Number(bits.choose(condition, self.code(a), self.code(b)), low, high, cases=(condition, a, b))
+        return Term(bits.choose(condition, self.code(a), self.code(b)), low, high, cases=(condition, a, b))
 
-    def _one_value(self, condition: Bits, a: Number, b: Number) -> Number:
+    def _one_value(self, condition: Bits, a: Term, b: Term) -> Term:
         """a and b, which are the same value: what both know; and, where a case knows the sign, the cases."""
         both = _merged(a, b)
         self.conditions[id(condition)] = condition
@@ -216,7 +212,7 @@ class Knowing(Scalarwise):
             opposite = replace(opposite, cases=(condition, self.negate(a), self.negate(b)))
         return replace(both, opposite=opposite, cases=(condition, a, b))
 
-    def positive(self, a: Number) -> Bits:
+    def positive(self, a: Term) -> Bits:
         """0 < a, as the order of two values whose difference it is, if there are such."""
         if a.low > 0 or a.high <= 0:
             return bits.truth(a.low > 0)
@@ -224,7 +220,7 @@ class Knowing(Scalarwise):
             return self.less(a.sign[1], a.sign[0])
         return bits.less(constant(0, a.code.width), a.code)
 
-    def negative(self, a: Number) -> Bits:
+    def negative(self, a: Term) -> Bits:
         """a < 0, likewise."""
         if a.high < 0 or a.low >= 0:
             return bits.truth(a.high < 0)
@@ -243,7 +239,7 @@ class Knowing(Scalarwise):
         (a1, a2), (b1, b2) = self.range(a), self.range(b)
         if a2 < b1 or b2 <= a1:
             return bits.truth(a2 < b1)
-        if isinstance(a, Number) and isinstance(b, Number) and a.opposite is not None and b.opposite is not None:
+        if isinstance(a, Term) and isinstance(b, Term) and a.opposite is not None and b.opposite is not None:
             return self.less(b.opposite, a.opposite)
         found = self._compared(self.less, a, b)
         return bits.less(self.code(a), self.code(b)) if found is None else found
@@ -251,7 +247,7 @@ class Knowing(Scalarwise):
     def _compared(self, compare: Callable[[Scalar, Scalar], Bits], a: Scalar, b: Scalar) -> Bits | None:
         """A comparison of a constant with cases one of which is constant too; or of 0 with a value whose sign is an order."""
         for x, y in ((a, b), (b, a)):
-            if isinstance(x, Number) and isinstance(y, Fraction):
+            if isinstance(x, Term) and isinstance(y, Fraction):
                 if x.cases is not None and any(isinstance(case, Fraction) for case in x.cases[1:]):
                     condition = x.cases[0]
                     one, other = ((compare(t, y) if x is a else compare(y, t)) for t in x.cases[1:])
@@ -262,18 +258,18 @@ class Knowing(Scalarwise):
         return None
 
 
-def _merged(a: Number, b: Number) -> Number:
+def _merged(a: Term, b: Term) -> Term:
     """One value of which two cases know different things: what both know."""
     opposite = _merged(a.opposite, b.opposite) if a.opposite is not None and b.opposite is not None else None
     sign = None
     if a.sign is not None and b.sign is not None and all(map(_same, a.sign, b.sign)):
-        sign = tuple(_merged(x, y) if isinstance(x, Number) else x for x, y in zip(a.sign, b.sign, strict=True))  # type: ignore[arg-type]
-    return Number(a.code, min(a.low, b.low), max(a.high, b.high), opposite, sign)  # type: ignore[arg-type]
+        sign = tuple(_merged(x, y) if isinstance(x, Term) else x for x, y in zip(a.sign, b.sign, strict=True))  # type: ignore[arg-type]
+    return Term(a.code, min(a.low, b.low), max(a.high, b.high), opposite, sign)  # type: ignore[arg-type]
 
 
 def _same(a: Scalar, b: Scalar) -> bool:
-    if isinstance(a, Number) or isinstance(b, Number):
-        return isinstance(a, Number) and isinstance(b, Number) and a.code is b.code
+    if isinstance(a, Term) or isinstance(b, Term):
+        return isinstance(a, Term) and isinstance(b, Term) and a.code is b.code
     return a == b
 
 

@@ -16,8 +16,8 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.agreement import points
 from glyptic.prove.methods.smt.bits import Bits
 from glyptic.prove.methods.smt.questions import Question
-from glyptic.prove.methods.smt.solvers import Limits, Reply, ask, processor_clock, together
-from glyptic.prove.methods.smt.sweeping import Sweep
+from glyptic.prove.methods.smt.solvers import Reply, SolverLimits, ask, processor_clock, together
+from glyptic.prove.methods.smt.sweeping import LemmaSweep
 
 _DIRECT = 2.0  # seconds for a question as a whole, before it is taken apart
 _PATIENCE = 4  # how many times the limit of one question all its lemmas may take together
@@ -31,11 +31,11 @@ class Lemmas:
     question: Question
     conditions: Mapping[str, Sequence[Bits]]
 
-    def asked(self, solver: str, scripts: Sequence[str], limits: Limits) -> Reply:
+    def asked(self, solver: str, scripts: Sequence[str], limits: SolverLimits) -> Reply:
         """One reply to several scripts, as `solvers.ask_each` gives it."""
         return together(self._replies(solver, scripts, limits))
 
-    def _replies(self, solver: str, scripts: Sequence[str], limits: Limits) -> Iterator[Reply]:
+    def _replies(self, solver: str, scripts: Sequence[str], limits: SolverLimits) -> Iterator[Reply]:
         """Each as a whole, within a short time; by lemmas that are near at hand; by all; as a whole, within the limit."""
         short = limits if limits.seconds is None else replace(limits, seconds=min(limits.seconds, _DIRECT))
         proofs = _Proofs(solver, limits)
@@ -51,12 +51,12 @@ class Lemmas:
                     reply = replace(reply, status="unsat", seconds=seconds, reason=f"by {number} lemmas")
             yield ask(solver, script, limits) if reply.status == "unknown" and limits != short else reply
 
-    def _sweep(self, proofs: _Proofs, values: Mapping[str, np.ndarray], thorough: bool = True) -> Sweep:
+    def _sweep(self, proofs: _Proofs, values: Mapping[str, np.ndarray], thorough: bool = True) -> LemmaSweep:
         format = self.claim.subject.format
         assert isinstance(format, Format)
         ends = format.min_code, format.max_code
         given = [*self.question.domain, self.question.given]
-        return Sweep(self.question.results, given, values, ends, proofs.ask, proofs.over, thorough=thorough)
+        return LemmaSweep(self.question.results, given, values, ends, proofs.ask, proofs.over, thorough=thorough)
 
     @cached_property
     def _points(self) -> Mapping[str, np.ndarray] | None:
@@ -95,7 +95,7 @@ class _Proofs:
     """
 
     solver: str
-    limits: Limits
+    limits: SolverLimits
     said: Counter[str] = field(default_factory=Counter)
     watch: _Watch = field(default_factory=_Watch)  # of the sweeps: what they do themselves takes time as well
     _known: dict[str, Reply] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from glyptic.numbers import Format, Products
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.bits import Bits
-from glyptic.prove.methods.smt.terms import Number, Scalar
+from glyptic.prove.methods.smt.terms import Scalar, Term
 
 
 class PlainTerms(Terms):
@@ -32,10 +32,10 @@ class PlainTerms(Terms):
     def _plain(self, circuit: Callable[..., Bits], exact: Callable[..., Fraction], *operands: Scalar) -> Scalar:
         if all(isinstance(x, Fraction) for x in operands):
             return exact(*operands)
-        return self._result(Number(circuit(*map(self.code, operands)), self.format.min_code, self.format.max_code))
+        return self._result(Term(circuit(*map(self.code, operands)), self.format.min_code, self.format.max_code))
 
     def _result(self, number: Scalar) -> Scalar:
-        if isinstance(number, Number):
+        if isinstance(number, Term):
             self.results[id(number.code)] = number.code
         return number
 
@@ -72,7 +72,7 @@ class PlainTerms(Terms):
 
     def choose(self, condition: Bits, a: Scalar, b: Scalar) -> Scalar:
         code = bits.choose(condition, self.code(a), self.code(b))
-        return self._result(Number(code, self.format.min_code, self.format.max_code))
+        return self._result(Term(code, self.format.min_code, self.format.max_code))
 
     def equal(self, a: Scalar, b: Scalar) -> Bits:
         return bits.equal(self.code(a), self.code(b))

@@ -18,7 +18,7 @@ from glyptic.exact.forward import Prepared, State, forward, prepare
 from glyptic.exact.transformer import TIE, Transformer
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Entry, Inputs, Values
+from glyptic.prove.claims.claim import Claim, Entry, Inputs, Layers, Values
 from glyptic.prove.claims.evaluation import Partial, Read, truth
 from glyptic.prove.elements.batches import free_names, part_codes, part_of, residual_codes, stages_of_heads
 from glyptic.prove.methods.smt import bits
@@ -26,7 +26,7 @@ from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
 from glyptic.prove.methods.smt.free_weights import with_terms
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
-from glyptic.prove.methods.smt.terms import Inexpressible, Number, Scalar
+from glyptic.prove.methods.smt.terms import Inexpressible, Scalar, Term
 
 Rules = Literal["simplified", "plain"]  # terms that know of themselves what proofs on paper use, or terms that know nothing
 Word = Mapping[str, Bits]  # each word with the condition under which it is the one
@@ -164,7 +164,7 @@ def _array(scalar: Scalar) -> np.ndarray:
 # Blocks --------------------------------------------------------------------------------------------------------------------
 
 
-def _products(subject: Block) -> Products:
+def _products(subject: Layers) -> Products:
     kinds = {t.options.products for t in subject.transformers.values()}
     if len(kinds) > 1:
         raise Inexpressible("one transformer rounds its products and the other fuses them.")
@@ -173,7 +173,7 @@ def _products(subject: Block) -> Products:
     return kinds.pop()
 
 
-def _setting_of_block(claim: Claim, subject: Block, terms: Terms, free: Mapping[str, Number]) -> TermSetting:
+def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping[str, Term]) -> TermSetting:
     runs = {name: _run_of_block(claim, subject, name, terms, free) for name in subject.transformers}
 
     def read(node: Any) -> tuple[Scalar, Bits]:
@@ -207,7 +207,7 @@ class _BlockRun:
     traced: Mapping[str, np.ndarray]  # scores and weights of heads, for those that the claim reads
 
 
-def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> _BlockRun:
+def _run_of_block(claim: Claim, subject: Layers, name: str, terms: Terms, free: Mapping[str, Term]) -> _BlockRun:
     whole = with_terms(prepare(subject.transformers[name], terms), free_entries(subject, name, free))
     wanted, traced = stages_of_heads(claim, subject, name), {}
     met: list[Bits] = []
@@ -230,12 +230,12 @@ def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: M
     return _BlockRun(before, after, failed, logits, said, traced)
 
 
-def free_entries(subject: Block, name: str, free: Mapping[str, Number]) -> dict[Entry, Scalar]:
+def free_entries(subject: Layers, name: str, free: Mapping[str, Term]) -> dict[Entry, Scalar]:
     """The terms of the free weights that a transformer has."""
     return {entry: free[e.entry_name(*entry)] for _, entry in subject.entries_of(name)}
 
 
-def entering(subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> np.ndarray:
+def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term]) -> np.ndarray:
     """The residual that enters a block, (d, positions, 1): terms in the free places, constants elsewhere."""
     transformer = subject.transformers[name]
     out = terms.values(residual_codes(subject, name, np.zeros((len(subject.free), 1), np.int64)))

@@ -12,7 +12,7 @@ from functools import reduce
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.bits import Bits, constant
 from glyptic.prove.methods.smt.questions import Question
-from glyptic.prove.methods.smt.solvers import Limits, Reply, ask
+from glyptic.prove.methods.smt.solvers import Reply, SolverLimits, ask
 
 CodesFound = tuple[int, ...]
 SECONDS = 20.0  # of processor time, at most, whatever else the caller allows: a small counterexample is as good as the smallest
@@ -28,11 +28,11 @@ def smallest_codes(
     question: Question,
     found: CodesFound,
     solver: str,
-    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    limits: SolverLimits = SolverLimits(),  # noqa: B008 (a frozen value)
 ) -> tuple[CodesFound, bool]:
     """The smallest counterexample below one that was found, and whether it is certain that there is no smaller."""
     seconds = SECONDS if limits.seconds is None else min(SECONDS, limits.seconds)
-    search = _Search(question, solver, seconds, limits.megabytes, list(question.failing))
+    search = _SmallestSearch(question, solver, seconds, limits.megabytes, list(question.failing))
     variables = [bits.variable(name, question.width) for name in question.names]
     distances = [_distance(code, question.width + len(variables).bit_length()) for code in variables]
     best = search.lower(found, reduce(bits.add, distances), lambda codes: sum(map(abs, codes)))
@@ -43,7 +43,7 @@ def smallest_codes(
 
 
 @dataclass
-class _Search:
+class _SmallestSearch:
     """A solver, what it must respect so far, and the processor time that it has left."""
 
     question: Question
@@ -58,7 +58,7 @@ class _Search:
         if self.left <= 0 or not self.certain:
             self.certain = False
             return None
-        reply = ask(self.solver, bits.script([*self.fixed, condition]), Limits(self.left, self.megabytes))
+        reply = ask(self.solver, bits.script([*self.fixed, condition]), SolverLimits(self.left, self.megabytes))
         self.left -= reply.seconds
         self.certain = reply.status in ("sat", "unsat")
         return codes_of(self.question, reply) if reply.status == "sat" else None

@@ -31,7 +31,7 @@ _POLL = 0.02  # how often z3's processor time is looked at, in seconds
 
 
 @dataclass(frozen=True)
-class Limits:
+class SolverLimits:
     """What one question may cost; None is no limit.
 
     Seconds are of the solver's processor time, and memory is the solver's, whatever else the process holds.
@@ -63,7 +63,7 @@ class Reply:
         return f"{self.solver}: {self.status}{f' ({self.reason})' if self.reason else ''}"
 
 
-def ask(solver: str, script: str, limits: Limits = Limits()) -> Reply:  # noqa: B008 (a frozen value)
+def ask(solver: str, script: str, limits: SolverLimits = SolverLimits()) -> Reply:  # noqa: B008 (a frozen value)
     """Put a script to one solver; one that is not installed replies `missing`, one that breaks replies `unknown`."""
     if solver not in _ASK:
         raise GlypticError(f"no solver {solver!r}; there are {', '.join(SOLVERS)}.")
@@ -83,7 +83,7 @@ def ask(solver: str, script: str, limits: Limits = Limits()) -> Reply:  # noqa: 
     return Reply(reply.solver, reply.status, seconds, reply.model, reply.reason)
 
 
-def ask_each(solver: str, scripts: Sequence[str], limits: Limits = Limits()) -> Reply:  # noqa: B008 (a frozen value)
+def ask_each(solver: str, scripts: Sequence[str], limits: SolverLimits = SolverLimits()) -> Reply:  # noqa: B008 (a frozen value)
     """One reply to several scripts, each within the limits: a solution of any of them; that there is none, if none has one."""
     return together(ask(solver, script, limits) for script in scripts)
 
@@ -102,9 +102,9 @@ def together(asked: Iterable[Reply]) -> Reply:
 
 def opinions(
     scripts: Sequence[str],
-    limits: Limits = Limits(),  # noqa: B008 (a frozen value)
+    limits: SolverLimits = SolverLimits(),  # noqa: B008 (a frozen value)
     solvers: Sequence[str] | None = None,
-    asking: Callable[[str, Sequence[str], Limits], Reply] = ask_each,
+    asking: Callable[[str, Sequence[str], SolverLimits], Reply] = ask_each,
 ) -> list[Reply]:
     """The solvers' replies to some scripts, in order, up to the first that finds a solution of one.
 
@@ -133,7 +133,7 @@ def processor_clock() -> Callable[[], float]:
     return lambda: time.clock_gettime(clock)
 
 
-def _over(limits: Limits) -> Callable[[], bool]:
+def _over(limits: SolverLimits) -> Callable[[], bool]:
     """Whether the calling thread has since used up its time."""
     clock = processor_clock()
     start = clock()
@@ -195,7 +195,7 @@ def _watched(over: Callable[[], bool], stop: Callable[[], None]) -> Iterator[lis
 # The solvers -----------------------------------------------------------------------------------------------------------------
 
 
-def _ask_bitwuzla(script: str, limits: Limits) -> Reply:
+def _ask_bitwuzla(script: str, limits: SolverLimits) -> Reply:
     import bitwuzla
 
     options = bitwuzla.Options()
@@ -219,7 +219,7 @@ def _ask_bitwuzla(script: str, limits: Limits) -> Reply:
     return Reply(name, "unknown", reason=limits.of_time if over() else limits.of_memory)
 
 
-def _ask_z3(script: str, limits: Limits) -> Reply:
+def _ask_z3(script: str, limits: SolverLimits) -> Reply:
     import z3
 
     context = z3.Context()  # its own, so that stopping it stops nothing else
@@ -244,7 +244,7 @@ def _ask_z3(script: str, limits: Limits) -> Reply:
     return Reply(name, "unknown", reason=limits.of_time if stopped else other)
 
 
-def _ask_cvc5(script: str, limits: Limits) -> Reply:
+def _ask_cvc5(script: str, limits: SolverLimits) -> Reply:
     """cvc5 cannot be stopped in the middle, so it works in a process of its own, which can."""
     import cvc5
 
@@ -263,4 +263,4 @@ def _ask_cvc5(script: str, limits: Limits) -> Reply:
     return Reply(name, "unknown", reason=limits.of_memory if of_memory else _failed(errors.splitlines()[-1]))
 
 
-_ASK: dict[str, Callable[[str, Limits], Reply]] = {"bitwuzla": _ask_bitwuzla, "z3": _ask_z3, "cvc5": _ask_cvc5}
+_ASK: dict[str, Callable[[str, SolverLimits], Reply]] = {"bitwuzla": _ask_bitwuzla, "z3": _ask_z3, "cvc5": _ask_cvc5}

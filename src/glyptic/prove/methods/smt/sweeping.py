@@ -14,7 +14,7 @@ What is cut is split first; what is not cut, only by a sweep that is `thorough`,
 Values that refute a lemma are a point more. Nothing is assumed: points only say what is worth asking, and every lemma is a
 solver's `unsat`. What is left open is left open.
 
-Why it is right. Of one `Sweep` two things are true at all times, wherever everything that is `given` holds:
+Why it is right. Of one `LemmaSweep` two things are true at all times, wherever everything that is `given` holds:
 
 instead   every node has the value of what has taken its place;
 ranged    every result of which it is noted lies between the ends.
@@ -52,7 +52,7 @@ LITTLE = 8  # nodes between a result and those that it is made of: a rounded ope
 
 
 @dataclass
-class Sweep:
+class LemmaSweep:
     """One walk: over all values, or in one case of some."""
 
     results: Sequence[Bits]  # in the order of their making: what lemmas are about
@@ -261,7 +261,7 @@ class Sweep:
         if not met.any() or not results:
             return self.ask([*given, *conditions], IN_A_CASE).status == "unsat"
         points = self._more({name: values[met] for name, values in cut.points.items()}, given)
-        return Sweep(results, given, points, self.ends, self.ask, self.over, self.depth + 1).refutes(conditions)
+        return LemmaSweep(results, given, points, self.ends, self.ask, self.over, self.depth + 1).refutes(conditions)
 
     def _more(self, points: Mapping[str, np.ndarray], given: Sequence[Bits]) -> dict[str, np.ndarray]:
         """Points of a case, and others at random that meet what is given: a value that was cut may be any."""

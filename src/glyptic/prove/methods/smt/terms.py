@@ -1,6 +1,6 @@
 """Rounded arithmetic on a solver's terms, simplified as it is built: what `glyptic.exact.forward` runs over when values are free.
 
-A scalar is a `Fraction` (a constant: it folds through the reference arithmetic) or a `Number` (`knowing`). A sum
+A scalar is a `Fraction` (a constant: it folds through the reference arithmetic) or a `Term` (`known_facts`). A sum
 or a product is first brought into one form, signs outside, so that what is equal is one circuit.
 
 >>> from glyptic.numbers import Fixed
@@ -20,10 +20,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from glyptic.prove.methods.smt.bits import Bits
-from glyptic.prove.methods.smt.known_facts import Inexpressible, Knowing, Number, Scalar
+from glyptic.prove.methods.smt.known_facts import Inexpressible, KnownFacts, Scalar, Term
 
 
-class RoundedTerms(Knowing):
+class RoundedTerms(KnownFacts):
     """The rounded operations; `glyptic.prove.methods.smt.attention_terms` adds exp and attention."""
 
     # Sums ------------------------------------------------------------------------------------------------------------------
@@ -31,16 +31,16 @@ class RoundedTerms(Knowing):
     def scalar_add(self, a: Scalar, b: Scalar) -> Scalar:
         if _is(a, 0) or _is(b, 0):
             return b if _is(a, 0) else a
-        if isinstance(a, Fraction) and isinstance(b, Number):
+        if isinstance(a, Fraction) and isinstance(b, Term):
             a, b = b, a
-        if self.symmetric and isinstance(a, Number) and a.opposite is not None:
+        if self.symmetric and isinstance(a, Term) and a.opposite is not None:
             return self.negate(self.scalar_add(a.opposite, self.negate(b)))
-        subtracted = b.opposite if isinstance(b, Number) else None
+        subtracted = b.opposite if isinstance(b, Term) else None
         if subtracted is None:
             return self._signed(
                 self.operate(self.scalar_add, self.circuits.add, [a, b], self._sum_ends, _has_zero), a, b
             )
-        if isinstance(a, Number) and a.code is subtracted.code:
+        if isinstance(a, Term) and a.code is subtracted.code:
             return self.zero
         circuit = lambda x, y: self.circuits.subtract(x, subtracted.code)  # noqa: E731
         return self._signed(self.operate(self.scalar_add, circuit, [a, b], self._sum_ends, _has_zero), a, b)
@@ -54,7 +54,7 @@ class RoundedTerms(Knowing):
         if (
             self.symmetric
             and self.tells_apart
-            and isinstance(total, Number)
+            and isinstance(total, Term)
             and total.opposite is None
             and total.sign is None
         ):
@@ -66,7 +66,7 @@ class RoundedTerms(Knowing):
             return self.scalar_add(a, self.negate(b))
         if _is(b, 0) or _is(a, 0):
             return a if _is(b, 0) else self.negate(b)
-        if isinstance(a, Number) and isinstance(b, Number) and a.code is b.code:
+        if isinstance(a, Term) and isinstance(b, Term) and a.code is b.code:
             return self.zero
 
         def ends(operands: Sequence[Scalar]) -> list[Fraction]:
@@ -86,7 +86,7 @@ class RoundedTerms(Knowing):
         if isinstance(b, Fraction):
             a, b = b, a
         product = self.operate(self.scalar_multiply, self.circuits.multiply, [a, b], self._product_ends, _has_zero)
-        if isinstance(a, Fraction) and a > 0 and isinstance(product, Number) and isinstance(b, Number):
+        if isinstance(a, Fraction) and a > 0 and isinstance(product, Term) and isinstance(b, Term):
             return self._split_by_sign(product, a, b)
         return product
 
@@ -94,7 +94,7 @@ class RoundedTerms(Knowing):
         a, b = map(self.range, operands[-2:])
         return [x * y for x in a for y in b]
 
-    def _split_by_sign(self, product: Number, weight: Fraction, x: Number) -> Number:
+    def _split_by_sign(self, product: Term, weight: Fraction, x: Term) -> Term:
         """[w·x] for w > 0 has the sign of x, if [w·least] is not 0; and a range for each sign."""
         if self.format.round(weight * self.format.least) == 0 or product.opposite is not None or not self.symmetric:
             return product
@@ -115,9 +115,9 @@ class RoundedTerms(Knowing):
                 return self.scalar_add(total, self.negate(y))
         if _is(total, 0):
             return self.scalar_multiply(a, b)
-        if self.symmetric and isinstance(total, Number) and total.opposite is not None:
+        if self.symmetric and isinstance(total, Term) and total.opposite is not None:
             return self.negate(self.scalar_fused(total.opposite, self.negate(a), b))
-        if self.symmetric and isinstance(b, Number) and b.opposite is not None:  # the sign goes to the weight
+        if self.symmetric and isinstance(b, Term) and b.opposite is not None:  # the sign goes to the weight
             return self.scalar_fused(total, self.negate(a), b.opposite)
 
         def ends(operands: Sequence[Scalar]) -> list[Fraction]:
@@ -164,13 +164,13 @@ class RoundedTerms(Knowing):
         (a1, a2), (b1, b2) = self.range(a), self.range(b)
         if a1 >= b2 or b1 >= a2:
             return a if a1 >= b2 else b
-        if _is(b, 0) and isinstance(a, Number):
+        if _is(b, 0) and isinstance(a, Term):
             return self._relu(a)
         larger = self.choose(self.less(a, b), b, a)
-        assert isinstance(larger, Number)
+        assert isinstance(larger, Term)
         return replace(larger, low=max(self.low(a), self.low(b)))
 
-    def _relu(self, a: Number) -> Scalar:
+    def _relu(self, a: Term) -> Scalar:
         """Cases by whether a is positive; of a negative −p by whether p is, so that relu(p) and relu(−p) have the same cases."""
         if a.cases is not None and any(self.low(x) >= 0 or self.high(x) <= 0 for x in a.cases[1:]):
             condition, then, otherwise = a.cases
@@ -188,4 +188,4 @@ def _has_zero(operands: Sequence[Scalar]) -> bool:
     return any(_is(x, 0) for x in operands)
 
 
-__all__ = ["Inexpressible", "Number", "RoundedTerms", "Scalar"]
+__all__ = ["Inexpressible", "RoundedTerms", "Scalar", "Term"]

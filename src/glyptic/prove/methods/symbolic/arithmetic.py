@@ -20,7 +20,7 @@ import numpy as np
 
 from glyptic.numbers import Attention, Codes, Format, Products, Reference
 from glyptic.numbers.scalarwise import Scalarwise
-from glyptic.prove.methods.symbolic.diagrams import Diagram, Diagrams, Node
+from glyptic.prove.methods.symbolic.diagrams import Diagram, DiagramNode, Diagrams
 
 
 class DiagramArithmetic(Scalarwise):
@@ -109,13 +109,13 @@ class DiagramArithmetic(Scalarwise):
 
     def both(self, a: Diagram, b: Diagram) -> Diagram:
         for x, y in ((a, b), (b, a)):
-            if not isinstance(x, Node):
+            if not isinstance(x, DiagramNode):
                 return y if x else False
         return a if a is b else self.diagrams.apply("and", lambda x, y: x and y, a, b)
 
     def either(self, a: Diagram, b: Diagram) -> Diagram:
         for x, y in ((a, b), (b, a)):
-            if not isinstance(x, Node):
+            if not isinstance(x, DiagramNode):
                 return True if x else y
         return a if a is b else self.diagrams.apply("or", lambda x, y: x or y, a, b)
 
@@ -124,7 +124,7 @@ class DiagramArithmetic(Scalarwise):
 
     def choose(self, condition: Diagram, a: Diagram, b: Diagram) -> Diagram:
         """a where the condition holds, else b."""
-        if not isinstance(condition, Node) or a is b:
+        if not isinstance(condition, DiagramNode) or a is b:
             return a if condition else b
         return self.diagrams.apply("choose", lambda holds, x, y: x if holds else y, condition, a, b)
 

@@ -50,7 +50,7 @@ def check(claim: Claim, *, seconds: float | None = None, nodes: int = MOST_NODES
     diagrams = Diagrams(len(claim.subject.vocabulary), nodes, seconds)
     try:
         found = conditions(claim, diagrams)
-        return _Case(claim, diagrams, found, start).verdict()
+        return _DiagrammedClaim(claim, diagrams, found, start).verdict()
     except (Inexpressible, TooLarge) as error:
         reason = str(error)
     except RecursionError:
@@ -73,7 +73,7 @@ def reason_against(claim: Claim) -> str | None:
 
 
 @dataclass(frozen=True)
-class _Case:
+class _DiagrammedClaim:
     claim: Claim
     diagrams: Diagrams
     lengths: list[OfLength]

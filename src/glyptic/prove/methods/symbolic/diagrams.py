@@ -1,8 +1,8 @@
 """Decision diagrams: functions of free tokens, each stored once, so that equal functions are one object.
 
-A diagram is a constant (a code, or a truth value) or a `Node` that asks for the token at one position and goes on, with one child
-for each of the vocabulary; positions are asked in order, and a question that makes no difference is left out. What depends on few
-facts of the tokens, such as a state or a count, has few nodes however many inputs there are.
+A diagram is a constant (a code, or a truth value) or a `DiagramNode` that asks for the token at one position and goes on, with
+one child for each of the vocabulary; positions are asked in order, and a question that makes no difference is left out. What
+depends on few facts of the tokens, such as a state or a count, has few nodes however many inputs there are.
 
 >>> D = Diagrams(2)
 >>> odd = False
@@ -20,7 +20,7 @@ from typing import Any
 
 from glyptic.errors import GlypticError
 
-Diagram = Any  # a Node, or a constant: an int or a bool
+Diagram = Any  # a DiagramNode, or a constant: an int or a bool
 MOST_NODES = 500_000
 _LOOK_AT_THE_CLOCK = 1024  # every so many nodes
 
@@ -29,7 +29,7 @@ class TooLarge(GlypticError):
     """Diagrams that outgrow what is allowed; the check answers Unknown with this reason."""
 
 
-class Node:
+class DiagramNode:
     """The token at a position decides; equal nodes of one `Diagrams` are the same object."""
 
     __slots__ = ("children", "position")
@@ -44,7 +44,7 @@ class Diagrams:
     def __init__(self, vocabulary: int, most: int = MOST_NODES, seconds: float | None = None) -> None:
         self.vocabulary, self.most, self.seconds = vocabulary, most, seconds
         self._start = time.process_time()
-        self._nodes: dict[tuple[Any, ...], Node] = {}
+        self._nodes: dict[tuple[Any, ...], DiagramNode] = {}
         self._done: dict[tuple[Any, ...], Diagram] = {}
 
     @property
@@ -55,14 +55,14 @@ class Diagrams:
     def token(self, position: int, values: Sequence[Diagram]) -> Diagram:
         """One of some constants (or diagrams of later positions), by the token at a position."""
         first = values[0]
-        if all(value is first or (not isinstance(value, Node) and value == first) for value in values):
+        if all(value is first or (not isinstance(value, DiagramNode) and value == first) for value in values):
             return first
         # Truth values and numbers are kept apart: to Python, True equals 1.
         key = (position, *((type(value), value) for value in values))
         found = self._nodes.get(key)
         if found is None:
             self._check_limits()
-            found = self._nodes[key] = Node(position, tuple(values))
+            found = self._nodes[key] = DiagramNode(position, tuple(values))
         return found
 
     def _check_limits(self) -> None:
@@ -75,7 +75,7 @@ class Diagrams:
 
     def apply(self, name: str, operation: Callable[..., Any], *operands: Diagram) -> Diagram:
         """An operation on constants, at every input; `name` tells it from others, its own parameters included."""
-        positions = [x.position for x in operands if isinstance(x, Node)]
+        positions = [x.position for x in operands if isinstance(x, DiagramNode)]
         if not positions:
             return operation(*operands)
         key = (name, *operands)
@@ -84,7 +84,7 @@ class Diagrams:
         at = min(positions)
         children = []
         for k in range(self.vocabulary):
-            parts = [x.children[k] if isinstance(x, Node) and x.position == at else x for x in operands]
+            parts = [x.children[k] if isinstance(x, DiagramNode) and x.position == at else x for x in operands]
             children.append(self.apply(name, operation, *parts))
         found = self._done[key] = self.token(at, children)
         return found
@@ -93,17 +93,17 @@ class Diagrams:
 
     def at(self, diagram: Diagram, tokens: Sequence[int]) -> Any:
         """Its value at one input."""
-        while isinstance(diagram, Node):
+        while isinstance(diagram, DiagramNode):
             diagram = diagram.children[tokens[diagram.position]]
         return diagram
 
     def count(self, diagram: Diagram, length: int) -> int:
         """Of how many inputs of a length it is true."""
-        counts: dict[Node, int] = {}
+        counts: dict[DiagramNode, int] = {}
 
         def below(x: Diagram, position: int) -> int:
             """Of how many choices of the tokens from a position on."""
-            if not isinstance(x, Node):
+            if not isinstance(x, DiagramNode):
                 return self.vocabulary ** (length - position) if x else 0
             if x not in counts:
                 counts[x] = sum(below(child, x.position + 1) for child in x.children)
@@ -114,7 +114,7 @@ class Diagrams:
     def first(self, diagram: Diagram, length: int) -> tuple[int, ...] | None:
         """The first input of a length, in the order of the vocabulary, of which it is true."""
         tokens = [0] * length
-        while isinstance(diagram, Node):
+        while isinstance(diagram, DiagramNode):
             # Of a node something is true, for it is not the constant False.
             k = next(k for k, child in enumerate(diagram.children) if child is not False)
             tokens[diagram.position], diagram = k, diagram.children[k]

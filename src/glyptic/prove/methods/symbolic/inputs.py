@@ -13,23 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.errors import GlypticError, InputError
+from glyptic.errors import InputError
 from glyptic.exact.forward import Prepared, State, embed, forward, prepare
 from glyptic.exact.transformer import TIE, Transformer
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import Format
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs
-from glyptic.prove.claims.evaluation import Partial, truth
+from glyptic.prove.claims.evaluation import Inexpressible, Partial, truth
 from glyptic.prove.elements.batches import part_codes
 from glyptic.prove.methods.symbolic.arithmetic import DiagramArithmetic
 from glyptic.prove.methods.symbolic.diagrams import Diagram, Diagrams
 
 Word = Mapping[str, Diagram]  # each word with the condition under which it is the one
-
-
-class Inexpressible(GlypticError):
-    """Something that is not a function of the tokens here; the check answers Unknown with this reason."""
 
 
 @dataclass(frozen=True)

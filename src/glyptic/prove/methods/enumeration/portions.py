@@ -1,6 +1,6 @@
-"""The work of an enumeration, cut into units that can be done anywhere, in any order, and counted once.
+"""The work of an enumeration, cut into portions that can be done anywhere, in any order, and counted once.
 
-A unit is a prefix with all inputs that begin with it, or a stretch of the numbered values. Its result is a `Tally`, and
+A portion is a prefix with all inputs that begin with it, or a stretch of the numbered values. Its result is a `Tally`, and
 tallies add up.
 """
 
@@ -20,17 +20,17 @@ from glyptic.prove.elements.batches import judge, setting_of_codes, setting_of_v
 from glyptic.prove.elements.counting import codes_size, count_values, numbered_codes, smaller
 from glyptic.prove.elements.trie import visits
 
-INPUTS_IN_UNIT = 1 << 14
-VALUES_IN_UNIT = 1 << 20
-_MOST_UNITS = 1 << 14  # a longer job has larger units
+INPUTS_IN_PORTION = 1 << 14
+VALUES_IN_PORTION = 1 << 20
+_MOST_PORTIONS = 1 << 14  # a longer job has larger portions
 _MOST = 1 << 40  # beyond this nobody waits for the end
 _VALUES_AT_ONCE = 1 << 14
-_INPUTS_IN_PIECE = 1 << 8  # a unit no larger than this (of values: than what is judged at once) is always done to its end
-_PIECES = 16  # that a unit is cut into
+_INPUTS_IN_PIECE = 1 << 8  # a portion no larger than this (of values: than what is judged at once) is always done to its end
+_PIECES = 16  # that a portion is cut into
 
 
 @dataclass(frozen=True)
-class Unit:
+class Portion:
     """All inputs with a prefix, from that length to `longest`; or the values number first … last − 1."""
 
     prefix: tuple[int, ...] = ()
@@ -44,7 +44,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Tally:
-    """What a unit, or several, came to; `example` is the smallest counterexample met, as token numbers or codes."""
+    """What a portion, or several, came to; `example` is the smallest counterexample met, as token numbers or codes."""
 
     inputs: int = 0
     satisfying: int = 0
@@ -54,8 +54,8 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Job:
-    """A claim and how to enumerate it: what a worker needs besides a unit."""
+class Enumeration:
+    """A claim and how to enumerate it: what a worker needs besides a portion."""
 
     claim: Claim
     engine: Engine = "auto"
@@ -63,54 +63,54 @@ class Job:
     deadline: float | None = None  # of time.time()
 
 
-def plan(claim: Claim) -> list[Unit]:
-    """All units of a claim, those of short inputs first; together they cover everything once."""
+def plan(claim: Claim) -> list[Portion]:
+    """All portions of a claim, those of short inputs first; together they cover everything once."""
     subject = claim.subject
     total = subject.count if isinstance(subject, Inputs) else count_values(claim)
     if total > _MOST:
         remedy = "shorten max_length" if isinstance(subject, Inputs) else "free fewer places, or use method='smt'"
         raise InputError(f"{total:.1e} elements are too many to enumerate; {remedy}.")
     if isinstance(subject, Inputs):
-        return _plan_inputs(subject, max(INPUTS_IN_UNIT, total // _MOST_UNITS))
-    size = max(VALUES_IN_UNIT, total // _MOST_UNITS)
-    return [Unit(first=i, last=min(total, i + size)) for i in range(0, total, size)]
+        return _plan_inputs(subject, max(INPUTS_IN_PORTION, total // _MOST_PORTIONS))
+    size = max(VALUES_IN_PORTION, total // _MOST_PORTIONS)
+    return [Portion(first=i, last=min(total, i + size)) for i in range(0, total, size)]
 
 
-def _plan_inputs(subject: Inputs, size: int) -> list[Unit]:
+def _plan_inputs(subject: Inputs, size: int) -> list[Portion]:
     base, depth = len(subject.vocabulary), 0
     while depth < subject.max_length and base ** (subject.max_length - depth) > size:
         depth += 1
-    below = [Unit(prefix, subject.max_length) for prefix in product(range(base), repeat=depth)]
-    return [Unit((), depth - 1), *below] if depth > subject.min_length else below
+    below = [Portion(prefix, subject.max_length) for prefix in product(range(base), repeat=depth)]
+    return [Portion((), depth - 1), *below] if depth > subject.min_length else below
 
 
-def size_of(claim: Claim, unit: Unit) -> int:
-    """How many inputs a unit has."""
+def size_of(claim: Claim, portion: Portion) -> int:
+    """How many inputs a portion has."""
     if not isinstance(claim.subject, Inputs):
-        return unit.last - unit.first
-    base, shortest = len(claim.subject.vocabulary), max(len(unit.prefix), claim.subject.min_length, 1)
-    return sum(base ** (length - len(unit.prefix)) for length in range(shortest, unit.longest + 1))
+        return portion.last - portion.first
+    base, shortest = len(claim.subject.vocabulary), max(len(portion.prefix), claim.subject.min_length, 1)
+    return sum(base ** (length - len(portion.prefix)) for length in range(shortest, portion.longest + 1))
 
 
-def pieces(claim: Claim, unit: Unit) -> list[Unit]:
-    """A unit cut into smaller ones, which together cover it once; none if it is small enough to be done to its end."""
-    size = size_of(claim, unit)
+def pieces(claim: Claim, portion: Portion) -> list[Portion]:
+    """A portion cut into smaller ones, which together cover it once; none if it is small enough to be done to its end."""
+    size = size_of(claim, portion)
     if not isinstance(claim.subject, Inputs):
         step = max(_VALUES_AT_ONCE, -(-size // _PIECES))
-        cuts = [*range(unit.first, unit.last, step), unit.last]
-        return [] if size <= _VALUES_AT_ONCE else [Unit(first=a, last=b) for a, b in pairwise(cuts)]
+        cuts = [*range(portion.first, portion.last, step), portion.last]
+        return [] if size <= _VALUES_AT_ONCE else [Portion(first=a, last=b) for a, b in pairwise(cuts)]
     base, depth = len(claim.subject.vocabulary), 1
     if size <= _INPUTS_IN_PIECE:
         return []
-    while base**depth < _PIECES and len(unit.prefix) + depth < unit.longest:
+    while base**depth < _PIECES and len(portion.prefix) + depth < portion.longest:
         depth += 1
-    below = [Unit((*unit.prefix, *more), unit.longest) for more in product(range(base), repeat=depth)]
-    short = Unit(unit.prefix, len(unit.prefix) + depth - 1)
+    below = [Portion((*portion.prefix, *more), portion.longest) for more in product(range(base), repeat=depth)]
+    short = Portion(portion.prefix, len(portion.prefix) + depth - 1)
     return [short, *below] if short.longest and size_of(claim, short) else below
 
 
 def merged(claim: Claim, tallies: Iterable[Tally]) -> Tally:
-    """Tallies of disjoint units, added up."""
+    """Tallies of disjoint portions, added up."""
     total = Tally()
     for tally in tallies:
         total = Tally(
@@ -123,25 +123,25 @@ def merged(claim: Claim, tallies: Iterable[Tally]) -> Tally:
     return total
 
 
-def work(job: Job, unit: Unit, known: tuple[int, ...] | None = None) -> Tally | None:
-    """Do a unit; None if the deadline passed on the way and it can be cut.
+def work(job: Enumeration, portion: Portion, known: tuple[int, ...] | None = None) -> Tally | None:
+    """Do a portion; None if the deadline passed on the way and it can be cut.
 
     `known` is a counterexample: longer ones no longer matter.
     """
-    if job.deadline is not None and not pieces(job.claim, unit):
+    if job.deadline is not None and not pieces(job.claim, portion):
         job = replace(job, deadline=None)
-    return _work_inputs(job, unit, known) if isinstance(job.claim.subject, Inputs) else _work_values(job, unit)
+    return _work_inputs(job, portion, known) if isinstance(job.claim.subject, Inputs) else _work_values(job, portion)
 
 
-def _work_inputs(job: Job, unit: Unit, known: tuple[int, ...] | None) -> Tally | None:
-    walk = replace(walk_of(job.claim, job.engine), max_length=unit.longest)
+def _work_inputs(job: Enumeration, portion: Portion, known: tuple[int, ...] | None) -> Tally | None:
+    walk = replace(walk_of(job.claim, job.engine), max_length=portion.longest)
     tally = Tally()
-    shortest = len(known) if known is not None and not job.count_all else unit.longest
+    shortest = len(known) if known is not None and not job.count_all else portion.longest
 
     def deeper(length: int) -> bool:
         return length <= shortest
 
-    for visit in visits(walk, unit.prefix, deeper):
+    for visit in visits(walk, portion.prefix, deeper):
         if job.deadline is not None and time.time() > job.deadline:
             return None
         satisfying, failing = judge(job.claim, setting_of_visit(walk, visit))
@@ -152,15 +152,15 @@ def _work_inputs(job: Job, unit: Unit, known: tuple[int, ...] | None) -> Tally |
                 shortest = min(shortest, len(example))
         found = Tally(failing.size, int(satisfying.sum()), int(failing.sum()), example)
         tally = merged(job.claim, (tally, found))
-    return replace(tally, skipped=shortest < unit.longest)
+    return replace(tally, skipped=shortest < portion.longest)
 
 
-def _work_values(job: Job, unit: Unit) -> Tally | None:
+def _work_values(job: Enumeration, portion: Portion) -> Tally | None:
     tally = Tally()
-    for first in range(unit.first, unit.last, _VALUES_AT_ONCE):
+    for first in range(portion.first, portion.last, _VALUES_AT_ONCE):
         if job.deadline is not None and time.time() > job.deadline:
             return None
-        codes = numbered_codes(job.claim, first, min(unit.last, first + _VALUES_AT_ONCE))
+        codes = numbered_codes(job.claim, first, min(portion.last, first + _VALUES_AT_ONCE))
         satisfying, failing = judge(job.claim, setting_of_codes(job.claim, codes, job.engine))
         example = None
         if failing.any():

@@ -14,20 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.errors import GlypticError
 from glyptic.exact.forward import Prepared, State, forward
 from glyptic.exact.running import Engine, prepared_for
 from glyptic.exact.transformer import FeedForward, Transformer
 from glyptic.numbers import Codes
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Block, Claim, Values
-from glyptic.prove.claims.evaluation import Partial
+from glyptic.prove.claims.claim import Claim, Layers, Values
+from glyptic.prove.claims.evaluation import Inexpressible, Partial
 from glyptic.prove.elements.batches import arithmetic_for, brought, part_codes, part_of, residual_codes
 from glyptic.prove.methods.bounds.spans import Maybe, Span, SpanArithmetic, SpanSetting
-
-
-class Unbounded(GlypticError):
-    """Something that is not bounded here; the check answers Unknown with this reason."""
 
 
 def doubled(codes: Codes) -> Codes:
@@ -52,7 +47,7 @@ class BoxSetting(SpanSetting):
             spans = [self.arithmetic.between(a, b) for a, b in zip(low, high, strict=True)]
             self.variables = dict(zip(subject.names, spans, strict=True))
             return
-        assert isinstance(subject, Block)
+        assert isinstance(subject, Layers)
         self.runs = {name: _Run(subject, name, low, high, engine) for name in subject.transformers}
         self.arithmetic = next(iter(self.runs.values())).arithmetic
 
@@ -60,7 +55,7 @@ class BoxSetting(SpanSetting):
         if isinstance(node, e.Variable):
             return Partial(self.variables[node.name], self.never)
         if isinstance(node, e.Attention):
-            raise Unbounded(f"{node}: attention is not bounded here")
+            raise Inexpressible(f"{node}: attention is not bounded here")
         return Partial(self._brought(self.runs[node.of], self.runs[node.of].read(node)), self.never)
 
     def _brought(self, run: _Run, span: Span) -> Span:
@@ -111,7 +106,7 @@ class BoxSetting(SpanSetting):
 class _Run:
     """One transformer's dense layers on boxes: residuals of interleaved ends, (2d, positions, boxes)."""
 
-    def __init__(self, subject: Block, name: str, low: Codes, high: Codes, engine: Engine) -> None:
+    def __init__(self, subject: Layers, name: str, low: Codes, high: Codes, engine: Engine) -> None:
         self.subject, self.transformer = subject, subject.transformers[name]
         self.whole = prepared_for(self.transformer, engine)
         self.arithmetic = SpanArithmetic(self.whole.arithmetic)
@@ -140,7 +135,7 @@ def refusal(claim: Claim) -> str | None:
     subject = claim.subject
     if isinstance(subject, Values):
         return None
-    if not isinstance(subject, Block):
+    if not isinstance(subject, Layers):
         return "whole inputs have no boxes"
     if subject.free_weights:
         return "free weights are not bounded"
@@ -157,7 +152,7 @@ def refusal(claim: Claim) -> str | None:
     return None
 
 
-def _doubled_layers(subject: Block, transformer: Transformer, whole: Prepared) -> Prepared:
+def _doubled_layers(subject: Layers, transformer: Transformer, whole: Prepared) -> Prepared:
     part, engine = part_of(subject, whole), whole.arithmetic
 
     def feed_forward(of: FeedForward | None) -> Any:
