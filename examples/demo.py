@@ -76,7 +76,7 @@ def the_notes() -> None:
         printed.run("aba")
     except GlypticError as error:
         print(f"as printed, on aba: {type(error).__name__}: {error}")
-    works = carve.linear.between(source, exchange, 1, 2)
+    works = carve.linear.between(source, exchange, i=1, j=2)
     last = list(works.run("aba", trace="*.after_feed_forward").residual.values())[-1]
     print(f"the one that works: h_1 = (2, 3) and h_2 = ({last[2]['x']}, {last[2]['y']})\n\n{works.frame()}")
 

@@ -74,7 +74,7 @@ def test_all_signs_and_sizes_in_many_formats(format: Format, products: str) -> N
         (closure.disjunction(*parts), count > 0),
         (closure.decision_list(parts, [(0, True, False), (1, False, True)], True), (says[0] == 0) | (says[1] < 0)),
     ]
-    for build in (closure.exclusive, closure.majority, lambda *p: closure.threshold(3, *p)):
+    for build in (closure.exclusive, closure.majority, lambda *p: closure.threshold(p, 3)):
         want = {closure.exclusive: count % 2 == 1, closure.majority: count >= 2}.get(build, count == 3)  # type: ignore[call-overload]
         changes = {closure.exclusive: (1, 2, 3), closure.majority: (2,)}.get(build, (3,))  # type: ignore[call-overload]
         if closure.counts_apart(3, products, changes).broken(format) is None:  # type: ignore[arg-type]

@@ -99,11 +99,11 @@ def test_decisive_outcomes_are_those_that_run_so(logits: tuple[str, str], kind: 
 def test_a_construction_is_refused_where_its_fact_fails_and_names_the_value() -> None:
     T = random_transformer(Q(3, 2))
     with pytest.raises(FactError, match=r"zero.at rests on .−x is a value.*-8 is a value and 8 is not.*force=True"):
-        zero.at(T, 1)
+        zero.at(T, at=1)
     with pytest.raises(FactError) as caught:
-        zero.by_saturation(T, 1)
+        zero.by_saturation(T, at=1)
     assert caught.value.value == -8
-    assert len(zero.at(T, 1, force=True).layers) == len(T.layers) + 1
+    assert len(zero.at(T, at=1, force=True).layers) == len(T.layers) + 1
 
 
 def test_exact_rationals_break_what_needs_a_largest_value() -> None:
@@ -170,7 +170,7 @@ def test_a_look_up_is_refused_or_right_in_every_small_format(length: int, scale:
     for format in TINY:
         T = blank(format, "x", length, options=Options(scale=scale))
         try:
-            done = lookup.position(T, lambda i: i // 2, ["x"], ["y"])
+            done = lookup.position(T, ["x"], ["y"], lambda i: i // 2)
         except (FactError, FormatError):
             refused += 1
             continue

@@ -15,7 +15,7 @@ from glyptic.numbers import Fixed
 
 def carved() -> Transformer:
     T = random_transformer(Fixed(4), 0, Sizes(layers=1, width=3), Options(attention="average"))
-    return normalize.plus_minus(linear.between(zero.at(add.vector(T, {"x0": 1}, 2), {1, 3}, ["x1"]), [[1]], 0, 2, ["x2"]))
+    return normalize.plus_minus(linear.between(zero.at(add.vector(T, {"x0": 1}, 2), ["x1"], {1, 3}), [[1]], ["x2"], i=0, j=2))
 
 
 def test_costs_are_counted() -> None:
@@ -85,9 +85,9 @@ def test_renaming_renames_the_history_too() -> None:
 
 
 def test_flags_have_frames() -> None:
-    T = carve.flags.codes(carve.flags.position(random_transformer(Fixed(4)), 2), "n")
+    T = carve.flags.codes(carve.flags.position(random_transformer(Fixed(4)), 2), name="n")
     assert [(f.construction, f.layers, f.new_coordinates) for f in T.history] == [
-        ("flags.positions", 0, ("is_2",)),
+        ("flags.position", 0, ("is_2",)),
         ("flags.codes", 0, ("n.0", "n.1", "n.2")),
     ]
 

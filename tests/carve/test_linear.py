@@ -62,7 +62,7 @@ def test_from_one_position_to_another_and_nothing_else(format: Format, products:
     mapped = rounded_product(format, products, codes, h[[0, 2]])
     for j in range(n):
         for i in range(j + 1):
-            done = linear.between(T, decode(codes, format), i, j, ["x", "z"])
+            done = linear.between(T, decode(codes, format), ["x", "z"], i=i, j=j)
             got = run_added(T, done, h)  # which also says that nothing is 0/0, before i neither
             check_frame(T, done, h, got)
             assert (np.stack([got["x"][j], got["z"][j]]) == mapped[:, i]).all()
@@ -89,9 +89,9 @@ def test_between_under_other_options(options: Options) -> None:
     for i, j in [(1, 3), (0, 4), (3, 1)]:
         if j < i and options.mask != "full":
             with pytest.raises(ModelError, match=r"position 1 cannot look up position 3: the .* mask hides it"):
-                linear.between(T, np.eye(2, dtype=int), i, j)
+                linear.between(T, np.eye(2, dtype=int), i=i, j=j)
             continue
-        done = linear.between(T, [[0, 2], [1, 1]], i, j)
+        done = linear.between(T, [[0, 2], [1, 1]], i=i, j=j)
         got = run_added(T, done, h)
         check_frame(T, done, h, got)
         want = rounded_product(format, "rounded", np.array([[0, 32], [16, 16]]), h[:, i])
@@ -123,7 +123,7 @@ def test_shapes_names_and_facts_are_checked() -> None:
     with pytest.raises(ModelError, match="the bias has 2 entries; it must have 1"):
         linear.into(T, [[1]], ["x"], ["y"], [1, 2])
     with pytest.raises(FactError, match=r"\[exp\(−B\)\] = 0.*rounds to 1/4"):
-        linear.between(blank(Float(1, 1), "x", 3), [[1]], 0, 1)
+        linear.between(blank(Float(1, 1), "x", 3), [[1]], i=0, j=1)
     with pytest.raises(FactError, match="−x is a value"):
         linear.in_place(blank(Q(2, 2), "x"), [[1]])
     assert linear.in_place(blank(Q(2, 2), "x"), [[Fraction(1, 2)]], force=True).layers
@@ -134,7 +134,7 @@ def test_every_weight_of_between_matters(sublayer: str) -> None:
     """Zero each weight in turn: some residual must show it."""
     format, n = Fixed(2), 3
     T = blank(format, "x y", n)
-    done = linear.between(T, [[1, 1], [2, -1]], 0, 1)
+    done = linear.between(T, [[1, 1], [2, -1]], i=0, j=1)
     h = np.random.default_rng(7).choice(all_codes(format), (2, n, 400))
     want = rounded_product(format, "rounded", np.array([[4, 4], [8, -4]]), h[:, 0])
     prefix = {"head": "layers.0.heads.", "first": "layers.0.feed_forward.", "second": "layers.1.feed_forward."}[sublayer]

@@ -19,7 +19,7 @@ def test_each_position_gets_what_it_points_at(format: Format) -> None:
     n = 6
     T, h = blank(format, "x y", n), some_residuals(format, 2, n)
     for of in (lambda i: i, lambda i: 0, lambda i: i // 2, lambda i: max(0, i - 1), lambda i: i * (i - 1) // 2 % (i + 1)):
-        done = lookup.position(T, of, ["x", "y"], ["left", "right"])
+        done = lookup.position(T, ["x", "y"], ["left", "right"], of)
         got = run_added(T, done, h)
         check_frame(T, done, h, got)
         for i in range(n):
@@ -31,7 +31,7 @@ def test_each_position_gets_what_it_points_at(format: Format) -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 40])
 def test_any_length(n: int) -> None:
     T, h = blank(Fixed(8), "x", n), some_residuals(Fixed(8), 1, n)
-    done = lookup.position(T, lambda i: i // 3, ["x"], ["y"])
+    done = lookup.position(T, ["x"], ["y"], lambda i: i // 3)
     got = run_added(T, done, h)
     assert all((got["y"][i] == h[0, i // 3]).all() for i in range(n))
     bits = max(1, (n - 1).bit_length())
@@ -55,7 +55,7 @@ def test_other_options(options: Options) -> None:
     n, format = 7, Float(3, 4)
     T, h = blank(format, "x", n, options=options), some_residuals(format, 1, n)
     of = (lambda i: n - 1 - i) if options.mask == "full" else (lambda i: i // 2)
-    got = run_added(T, lookup.position(T, of, ["x"], ["y"]), h)
+    got = run_added(T, lookup.position(T, ["x"], ["y"], of), h)
     assert all((got["y"][i] == h[0, of(i)]).all() for i in range(n))
 
 
@@ -67,7 +67,7 @@ def test_a_pointer_in_the_residual_is_followed_and_a_wrong_one_is_told() -> None
     targets = np.array([rng.integers(0, i + 1, 50) for i in range(n)])  # (n, batch), none later
     bits = np.stack([np.where(targets >> b & 1, one, -one) for b in range(2)])
     h = np.concatenate([rng.choice(all_codes(format), (1, n, 50)), bits])
-    done = lookup.fetch(T, ["p.0", "p.1"], ["x"], ["y"])
+    done = lookup.fetch(T, ["x"], ["y"], ["p.0", "p.1"])
     got = run_added(T, done, h)
     check_frame(T, done, h, got)
     assert (got["y"] == np.take_along_axis(h[0], targets, axis=0)).all()
@@ -81,14 +81,14 @@ def test_a_pointer_in_the_residual_is_followed_and_a_wrong_one_is_told() -> None
 def test_refusals() -> None:
     T = blank(Fixed(4), "x", 4)
     with pytest.raises(ModelError, match="position 0 cannot look up position 1: the causal mask hides it"):
-        lookup.position(T, lambda i: min(3, i + 1), ["x"], ["y"])
+        lookup.position(T, ["x"], ["y"], lambda i: min(3, i + 1))
     with pytest.raises(ModelError, match="cannot look up position 0: the strict mask"):
-        lookup.position(blank(Fixed(4), "x", 4, options=Options(mask="strict")), lambda i: i, ["x"], ["y"])
+        lookup.position(blank(Fixed(4), "x", 4, options=Options(mask="strict")), ["x"], ["y"], lambda i: i)
     with pytest.raises(ModelError, match="a pointer to 4 positions has 2 bits, not 1"):
-        lookup.fetch(T, ["x"], ["x"], ["y"])
+        lookup.fetch(T, ["x"], ["y"], ["x"])
     with pytest.raises(ModelError, match="2 sources and 1 targets"):
-        lookup.position(blank(Fixed(4), "x z", 4), lambda i: i, ["x", "z"], ["y"])
+        lookup.position(blank(Fixed(4), "x z", 4), ["x", "z"], ["y"], lambda i: i)
     with pytest.raises(FactError, match=r"exp\(-3/2\) rounds to 1/4"):
-        lookup.position(blank(Float(1, 1), "x", 4), lambda i: i, ["x"], ["y"])
+        lookup.position(blank(Float(1, 1), "x", 4), ["x"], ["y"], lambda i: i)
     with pytest.raises(FactError, match="−B/√4"):
-        lookup.position(blank(Fixed(2), "x", 4, options=Options(scale=True)), lambda i: i, ["x"], ["y"])
+        lookup.position(blank(Fixed(2), "x", 4, options=Options(scale=True)), ["x"], ["y"], lambda i: i)

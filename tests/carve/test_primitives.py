@@ -77,7 +77,7 @@ def test_zero_at_chosen_positions_and_everywhere(format: Format, way: object) ->
     T, h = blank(format, "x y", LENGTH), every_value(format)
     for at in (0, 1, 2, {0, 2}, None):
         for names in (None, ["y"]):
-            done = way(T, at, names)  # type: ignore[operator]
+            done = way(T, names, at)  # type: ignore[operator]
             got = run_added(T, done, h)
             check_frame(T, done, h, got)  # what the frame calls 0 is 0, the rest as it was
             written = [t for t in done.history[-1].touches if t.action == "writes"]
@@ -103,8 +103,8 @@ def test_on_random_transformers_everything_else_is_preserved(format: Format, pro
             add.vector(T, {"x1": 1, "x5": "-B"}, 2),
             add.overwrite(T, {"x0": 1}, {1, 3}),
             add.copy(T, {"x3": "x2"}, 1),
-            zero.at(T, 2, ["x4", "x6"]),
-            zero.by_saturation(T, 0),
+            zero.at(T, ["x4", "x6"], 2),
+            zero.by_saturation(T, at=0),
             zero.everywhere(T, ["x2"]),
         ]
         old = final_residuals(T, texts)
@@ -129,7 +129,7 @@ def test_flags_are_in_the_embedding_and_reused() -> None:
     assert add.vector(wide, {"x": 1}, 2).width == wide.width  # is_2 is there, and nothing writes it
     spoilt = add.vector(wide, {"is_2": 1})
     assert add.vector(spoilt, {"x": 1}, 2).coordinates[-1] == "is_2.2"
-    numbers = flags.codes(T, "n", of=lambda i: 3 - i, constant="one")
+    numbers = flags.codes(T, lambda i: 3 - i, "n", constant="one")
     bits = numbers.position_embedding[:, 1:] // 4
     assert [sum((b > 0) << k for k, b in enumerate(row[:2])) for row in bits.tolist()] == [3, 2, 1, 0]
     assert (bits[:, 2] == 1).all()
@@ -139,7 +139,7 @@ def test_flags_are_in_the_embedding_and_reused() -> None:
 
 def test_without_subnormals_a_vector_still_becomes_zero() -> None:
     T, h = blank(NORMAL, "x y", LENGTH), every_value(NORMAL)
-    done = zero.at(T, 1)
+    done = zero.at(T, at=1)
     out, _ = through(done, laid_out(T, done, h), engine="reference")
     assert not out[:2, 1].any()
     assert (out[:2, [0, 2]] == h[:, [0, 2]]).all()
@@ -164,7 +164,7 @@ def test_layers_can_go_before_others() -> None:
 def test_unknown_coordinates_and_loops_of_names_are_refused() -> None:
     T = blank(Fixed(2), "x y")
     with pytest.raises(ModelError, match="no coordinate 'q'"):
-        zero.at(T, 0, ["q"])
+        zero.at(T, ["q"], 0)
     with pytest.raises(ModelError, match="'y' is a target and a source"):
         add.move(T, {"y": "x", "x": "y"})
 
@@ -174,7 +174,7 @@ def test_a_changed_weight_is_noticed(weight: int) -> None:
     """Zero each weight of `zero.at` in turn: some value at some position must show it."""
     format = Fixed(2)
     T, h = blank(format, "x y", LENGTH), every_value(format)
-    done = zero.at(T, 1, ["x"])
+    done = zero.at(T, ["x"], 1)
     ff = done.layers[0].feed_forward
     assert ff is not None
     w1, w2 = ff.w1.copy(), ff.w2.copy()

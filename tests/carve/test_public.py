@@ -47,11 +47,11 @@ SWAP = [[0, 1], [1, 0]]
 
 Promise = tuple[Build, Callable[[np.ndarray], dict[str, np.ndarray]]]  # on h of (x y, position, batch)
 PROMISES: dict[str, Promise] = {
-    "zero.at": (lambda T: zero.at(T, 1), lambda h: {"x": h[0] * [[1], [0], [1]], "y": h[1] * [[1], [0], [1]]}),
+    "zero.at": (lambda T: zero.at(T, at=1), lambda h: {"x": h[0] * [[1], [0], [1]], "y": h[1] * [[1], [0], [1]]}),
     "add.copy": (lambda T: add.move(T, {"y": "x"}), lambda h: {"x": h[0], "y": h[0]}),
     "linear.in_place": (lambda T: linear.in_place(T, SWAP), lambda h: {"x": h[1], "y": h[0]}),
-    "linear.between": (lambda T: linear.between(T, SWAP, 0, 2), lambda h: {"x": np.stack([h[0, 0], h[0, 1], h[1, 0]])}),
-    "lookup.position": (lambda T: lookup.position(T, lambda i: i // 2, ["x"], ["z"]), lambda h: {"z": h[0, [0, 0, 1]]}),
+    "linear.between": (lambda T: linear.between(T, SWAP, i=0, j=2), lambda h: {"x": np.stack([h[0, 0], h[0, 1], h[1, 0]])}),
+    "lookup.position": (lambda T: lookup.position(T, ["x"], ["z"], lambda i: i // 2), lambda h: {"z": h[0, [0, 0, 1]]}),
     "zero_one": (lambda T: normalize.zero_one(T, one_layer=True), lambda h: {"NO": h[0], "YES": h[1]}),
     "plus_minus": (lambda T: normalize.plus_minus(T, one_layer=True), lambda h: {"YES": np.where(h[1] > h[0], 15, -15)}),
 }  # fmt: skip
@@ -170,27 +170,27 @@ CASES: dict[str, tuple[Build, tuple[Any, ...]]] = {
     "flags.position": (flags.position, (1,)),
     "flags.positions": (flags.positions, ([0, 2],)),
     "flags.complement": (flags.complement, ([0, 2],)),
-    "flags.codes": (flags.codes, ("lugar",)),
+    "flags.codes": (lambda T, name: flags.codes(T, name=name), ("lugar",)),
     "add.vector": (add.vector, ({"x0": 1, "x1": "-B"}, 2)),
     "add.overwrite": (add.overwrite, ({"x0": 1}, 1)),
     "add.copy": (add.copy, ({"x0": "x1"}, [0, 1])),
     "add.move": (add.move, ({"x0": "x1"},)),
-    "zero.at": (zero.at, (1, ["x0"])),
+    "zero.at": (zero.at, (["x0"], 1)),
     "zero.everywhere": (zero.everywhere, (["x0"],)),
-    "zero.by_saturation": (zero.by_saturation, (1, ["x0"])),
+    "zero.by_saturation": (zero.by_saturation, (["x0"], 1)),
     "ignore.coordinates": (ignore.coordinates, (["x0"], [1])),
     "linear.into": (linear.into, ([[1, -1]], ["x0", "x1"], ["y"], [1])),
     "linear.in_place": (linear.in_place, (SWAP, ["x0", "x1"], [1, 0])),
-    "linear.between": (linear.between, (SWAP, 0, 2, ["x0", "x1"])),
-    "lookup.position": (lookup.position, (lambda i: i // 2, ["x0"], ["y"])),
-    "lookup.fetch": (lookup.fetch, (["x1", "x2"], ["x0"], ["y"])),
+    "linear.between": (lambda T, M, names, i, j: linear.between(T, M, names, i=i, j=j), (SWAP, ["x0", "x1"], 0, 2)),
+    "lookup.position": (lookup.position, (["x0"], ["y"], lambda i: i // 2)),
+    "lookup.fetch": (lookup.fetch, (["x0"], ["y"], ["x1", "x2"])),
     "loop.block": (loop.block, (0, 2, 3)),
     "normalize.zero_one": (normalize.zero_one, ()),
     "normalize.infinity": (normalize.infinity, ()),
     "normalize.plus_minus": (lambda T: normalize.plus_minus(T, one_layer=True), ()),
     "negation": (closure.negation, ()),
     "conjunction": (closure.conjunction, (start(),)),
-    "threshold": (lambda T, least: closure.threshold(least, T, T, T), (2,)),
+    "threshold": (lambda T, least: closure.threshold([T, T, T], least), (2,)),
     "decision_list": (lambda T, rules: closure.decision_list([T, T], rules, True), ([(0, True, False)],)),
     "by_count": (lambda T, accepted: closure.by_count([T, T], accepted), ([0, 2],)),
     "beside": (lambda T, labels: beside([T, T], labels), (["uno", "dos"],)),
@@ -202,11 +202,11 @@ CASES: dict[str, tuple[Build, tuple[Any, ...]]] = {
 EDGES: dict[str, Callable[[Transformer], Transformer]] = {
     "loop of no rounds": lambda T: loop.block(T, 0, 2, 0),
     "loop of no rounds, carved": lambda T: loop.block(add.vector(T, {"x0": 1}), 1, 3, 0),
-    "loop within a construction": lambda T: loop.block(zero.by_saturation(T, 1), 3, 4, 3),
-    "before everything": lambda T: add.vector(zero.by_saturation(T, 1), {"x0": 1}, place=3),
+    "loop within a construction": lambda T: loop.block(zero.by_saturation(T, at=1), 3, 4, 3),
+    "before everything": lambda T: add.vector(zero.by_saturation(T, at=1), {"x0": 1}, place=3),
     "no layers": lambda T: T.replace(layers=()),
     "normalized without layers": lambda T: normalize.plus_minus(T.replace(layers=())),
-    "forced": lambda T: linear.between(T.in_format(Float(1, 1)), SWAP, 0, 1, ["x0", "x1"], force=True),
+    "forced": lambda T: linear.between(T.in_format(Float(1, 1)), SWAP, ["x0", "x1"], i=0, j=1, force=True),
     "twice": lambda T: compose.sequence(T & T, (T | T).replace(vocabulary=("NO", "YES"))),
 }  # fmt: skip
 
@@ -222,7 +222,7 @@ def test_what_a_construction_returns_comes_back_from_its_file(name: str, tmp_pat
 
 def test_layer_numbers_follow_the_layers() -> None:
     """After an insertion, inside a sequence, in a loop: each frame still names the layers that it added."""
-    T = zero.by_saturation(start(), 1, ["x0"])  # layers 2–4
+    T = zero.by_saturation(start(), ["x0"], 1)  # layers 2–4
     assert [frame.places for frame in add.vector(T, {"x0": 1}, place=0).history] == [(3, 4, 5), (0,)]
     split = add.vector(T, {"x0": 1}, place=3)
     assert [frame.places for frame in split.history] == [(2, 4, 5), (3,)]
@@ -238,7 +238,7 @@ def test_layer_numbers_follow_the_layers() -> None:
 
 def test_a_forced_construction_says_which_fact_is_false() -> None:
     T = blank(Float(1, 1), "x", 3)
-    done = linear.between(T, [[1]], 0, 1, force=True)
+    done = linear.between(T, [[1]], i=0, j=1, force=True)
     assert "needs [exp(−B)] = 0, which is false in float:1,1 (forced): exp(-3/2) rounds to 1/4" in done.frame()
     assert "needs 1 is a value\n" in done.frame()
 
@@ -249,10 +249,10 @@ def test_doubled_names_are_refused_wherever_names_enter() -> None:
         lambda: linear.into(T, [[1, 1]], ["x0", "x0"], ["y"]),
         lambda: linear.into(T, [[1], [1]], ["x0"], ["y", "y"]),
         lambda: linear.in_place(T, SWAP, ["x0", "x0"]),
-        lambda: linear.between(T, SWAP, 0, 1, ["x0", "x0"]),
+        lambda: linear.between(T, SWAP, ["x0", "x0"], i=0, j=1),
         lambda: zero.everywhere(T, ["x0", "x0"]),
-        lambda: zero.by_saturation(T, 1, ["x0", "x0"]),
-        lambda: lookup.position(T, lambda i: i, ["x0", "x1"], ["y", "y"]),
+        lambda: zero.by_saturation(T, ["x0", "x0"], 1),
+        lambda: lookup.position(T, ["x0", "x1"], ["y", "y"], lambda i: i),
         lambda: carve.widen(T, ["y", "y"]),
         lambda: ignore.coordinates(T, ["x0", "x0"]),
     ):
@@ -265,7 +265,7 @@ def test_a_target_may_have_the_name_of_a_flag() -> None:
     T = blank(Fixed(4), "x", 4)
     h = np.arange(4)[None, :, None]
     for name in ("one", "place.0", "to.0"):
-        done = lookup.position(T, lambda i: i // 2, ["x"], [name])
+        done = lookup.position(T, ["x"], [name], lambda i: i // 2)
         out, _ = through(done, laid_out(T, done, h))
         assert out[done.coordinate(name), :, 0].tolist() == [0, 0, 1, 1]
 
@@ -275,9 +275,9 @@ def test_shorter_inputs_do_not_have_what_lies_ahead() -> None:
     for attention in ("softmax", "max-subtracted", "leftmost"):
         T = blank(Fixed(4), "x", 4, options=Options(mask="full", attention=attention))  # type: ignore[arg-type]
         if attention == "softmax":
-            assert lookup.position(T, lambda i: 3, ["x"], ["y"]).run_batch(["··"]).answers == ("UNDEFINED",)
+            assert lookup.position(T, ["x"], ["y"], lambda i: 3).run_batch(["··"]).answers == ("UNDEFINED",)
             continue
-        for build in (lambda T=T: lookup.position(T, lambda i: 3, ["x"], ["y"]), lambda T=T: linear.between(T, [[1]], 3, 0)):
+        for build in (lambda T=T: lookup.position(T, ["x"], ["y"], lambda i: 3), lambda T=T: linear.between(T, [[1]], i=3, j=0)):
             with pytest.raises(ModelError, match="which shorter inputs do not have"):
                 build()
 

@@ -221,7 +221,7 @@ def test_the_notes_as_printed_are_warned_of():
         "coordinate at_source",
         "coordinate at_target",
     }
-    assert not any(rule == "masked keys" for rule, _ in found_in(linear.between(T, np.eye(3), 1, 3)))
+    assert not any(rule == "masked keys" for rule, _ in found_in(linear.between(T, np.eye(3), i=1, j=3)))
     cleared = found_in(notes.make_zero(notes.embedding_with_flag(T, 2), "flag"))
     assert any(rule == "saturation" for rule, _ in cleared)
     at_the_end = found_in(notes.zero_one(T, 6))
@@ -382,7 +382,7 @@ def test_correct_deciders_get_notes_only_and_each_has_its_reason(name):
 BUILT = {
     "add.vector": lambda T: add.vector(T, {T.coordinates[0]: 1}, at=1),
     "add.overwrite": lambda T: add.overwrite(T, {T.coordinates[0]: 1}, at=1),
-    "zero.at": lambda T: zero.at(T, 1, [T.coordinates[0]]),
+    "zero.at": lambda T: zero.at(T, [T.coordinates[0]], at=1),
     "normalize.zero_one": normalize.zero_one,
     "normalize.zero_one, one layer": lambda T: normalize.zero_one(T, one_layer=True),
     "normalize.infinity": normalize.infinity,

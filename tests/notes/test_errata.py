@@ -125,7 +125,7 @@ def test_3_under_chain_of_thought() -> None:
     for seed in range(20):
         made = random_transformer(Fixed(4), seed, sizes)
         theta = [[made.format.value(int(code)) for code in row] for row in made.output]
-        moved = linear.between(made, theta + [[0] * made.width] * (made.width - 2), 2, 2)
+        moved = linear.between(made, theta + [[0] * made.width] * (made.width - 2), i=2, j=2)
         flagged = moved.replace(output=verdicts.normalization.projection(moved))
         chain, with_flag, mended = (
             t.run_batch(texts, steps=5).chains for t in (made, flagged, normalize.zero_one(made))

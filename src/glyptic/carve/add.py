@@ -15,9 +15,8 @@ from glyptic.carve import names
 from glyptic.carve.building import Draft, Number, Unit, carry, clear
 from glyptic.carve.coordinates import append, refuse_norms
 from glyptic.carve.facts import ONE, SYMMETRIC, require
-from glyptic.carve.flags import ensure, flag_column
+from glyptic.carve.flags import At, Places, flagged, places_of
 from glyptic.carve.frames import carved, reads, writes
-from glyptic.carve.gates import At, Places, gate, places_of
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.exact.history import Touch
@@ -41,14 +40,10 @@ def vector(
     names.keys(transformer, v, "v")
     require([ONE], transformer.format, "add.vector", force)
     places = places_of(transformer, at)
-    flags: dict[str, str] = {}
-    wide, units, bias = transformer, [], dict(v)
-    if places is not None:
-        flag = "is_" + "_".join(map(str, places))
-        wide, flags = ensure(transformer, {flag: flag_column(transformer, places)})
-        units, bias = [Unit({flags[flag]: 1}, v)], {}
-    after = append(wide, Draft(wide.format, wide.coordinates).feed_forward(units, bias), place=place)
-    touches = [reads(flags.values()), writes(v, "+ " + _shown(v), places)]
+    wide, flag = flagged(transformer, places, wanted=True)
+    ff = Draft(wide.format, wide.coordinates).feed_forward([Unit({flag: 1}, v)] if flag else [], {} if flag else v)
+    touches = [reads(flag and [flag]), writes(v, "+ " + _shown(v), places)]
+    after = append(wide, ff, place=place)
     return carved(transformer, after, "add.vector", touches, [ONE], place)
 
 
@@ -61,7 +56,7 @@ def overwrite(
     names.keys(transformer, v, "v")
     require([ONE, SYMMETRIC], transformer.format, "add.overwrite", force)
     places = places_of(transformer, at)
-    wide, off = gate(transformer, places)
+    wide, off = flagged(transformer, places)
     draft = Draft(wide.format, wide.coordinates)
     # relu(1 − off): 1 where the gate is open.
     units = [Unit({off: -1}, v, bias=1)] if off else []
@@ -88,7 +83,7 @@ def copy(
     _check_pairs(transformer, pairs)
     require([ONE, SYMMETRIC], transformer.format, "add.copy", force)
     places = places_of(transformer, at)
-    wide, off = gate(transformer, places)
+    wide, off = flagged(transformer, places)
     ff = Draft(wide.format, wide.coordinates).feed_forward(_copying(pairs, off))
     touches = [reads(off and [off]), *_copy_touches(pairs, "+ {}", places)]
     return carved(transformer, append(wide, ff, place=place), "add.copy", touches, [ONE, SYMMETRIC], place)
@@ -106,7 +101,7 @@ def move(
         if target in pairs.values():
             raise ModelError(f"coordinate {target!r} is a target and a source; move it through another coordinate.")
     places = places_of(transformer, at)
-    wide, off = gate(transformer, places)
+    wide, off = flagged(transformer, places)
     draft = Draft(wide.format, wide.coordinates)
     layers = draft.feed_forward(clear(pairs, off)), draft.feed_forward(_copying(pairs, off))
     touches = [reads(off and [off]), reads(pairs, places), *_copy_touches(pairs, "{}", places)]

@@ -1,4 +1,4 @@
-"""How a positive value, however small, becomes B: the plan of copies and layers that normalization follows, from
+"""How a positive value, however small, becomes B: copies and layers that normalization follows, from
 the format.
 
 A feed-forward takes x > 0 to Σ_c [B·relu([B·x])], c equal hidden units added up: two products by B and c terms. All
@@ -26,7 +26,7 @@ _MOST_COPIES, _MOST_LAYERS = 64, 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class Amplification:
     """`early` gives the copies of each layer that only enlarges; `copies` those of the last, where x > 0 becomes B.
 
     `swing` copies take a sum from −B to B, or back. `threshold` is [B·x] for the least x that the last layer meets:
@@ -39,31 +39,31 @@ class Plan:
     threshold: Fraction
 
 
-def plan(format: str | AnyFormat, products: Products = "rounded", least: Fraction | None = None) -> Plan | None:
+def plan(format: str | AnyFormat, products: Products = "rounded", least: Fraction | None = None) -> Amplification | None:
     """The shortest way from the least value (or another) to B; None where sums and products by B stall below it.
 
     >>> from glyptic.numbers import Fixed, Float
     >>> plan(Fixed(8)), plan(Float(3, 2)).copies, plan(Float(1, 1)).early
-    (Plan(early=(), copies=1, swing=2, threshold=Fraction(1, 1)), 3, (1,))
+    (Amplification(early=(), copies=1, swing=2, threshold=Fraction(1, 1)), 3, (1,))
     """
     check_products(products)
     return _shortest(as_format(format), products, least)
 
 
 @lru_cache(maxsize=256)
-def _shortest(format: AnyFormat, products: Products, least: Fraction | None) -> Plan | None:
+def _shortest(format: AnyFormat, products: Products, least: Fraction | None) -> Amplification | None:
     if isinstance(format, Exact):
         return None
     x = format.least if least is None else least
     return next(filter(None, (_plan(format, products, x, layers) for layers in range(_MOST_LAYERS))), None)
 
 
-def _plan(format: Format, products: Products, x: Fraction, layers: int) -> Plan | None:
+def _plan(format: Format, products: Products, x: Fraction, layers: int) -> Amplification | None:
     """With so many layers before the last; of each, one copy if that will do, else as many as still enlarge."""
     unit = format.round(x * format.max)
     if layers == 0:
         copies, swing = (copies_to_top(format, products, unit, start) for start in (Fraction(0), -format.max))
-        return Plan((), copies, swing, unit) if copies and swing else None
+        return Amplification((), copies, swing, unit) if copies and swing else None
     for copies in (1, _most_copies(format, products, unit)):
         rest = _plan(format, products, format.round(x + sum_of(format, products, unit, copies)), layers - 1)
         if rest is not None:

@@ -2,8 +2,9 @@
 
     Unit(reads={"x": 1, "off": "-B"}, writes={"y": -1}, bias=0)        relu(x − B·off) goes to −y
 
-A matrix row is a sum from left to right in the order of the coordinates, and a coordinate gets the sum of its units
-in the order in which the units are listed: both orders matter, since every step rounds.
+A `Draft` makes layers and transformers of them, in one format and with one list of coordinates. A matrix row is a sum from
+left to right in the order of the coordinates, and a coordinate gets the sum of its units in the order in which the units are
+listed: both orders matter, since every step rounds.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from glyptic.arguments import refused, shown
+from glyptic.carve.names import members
+from glyptic.carve.spaces import Space
 from glyptic.errors import FormatError, ModelError
-from glyptic.exact import FeedForward, Head
+from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
+from glyptic.exact.history import Frame
 from glyptic.numbers import AnyFormat, Codes, as_format, check_width, number, written
 
 Number = int | float | Fraction | str  # "B" and "-B" for the ends of the format, as in glyptic.numbers.encode
@@ -28,7 +33,14 @@ Row = Mapping[str, Number]
 
 @dataclass(frozen=True)
 class Unit:
-    """One hidden unit: relu(Σ weight · coordinate + bias), added to coordinates with weights."""
+    """One hidden unit: relu(Σ weight · coordinate + bias), added to coordinates with weights.
+
+    Weights are numbers of the format, or "B" and "-B" for its ends. `both` is 1 where x and y, each 0 or 1, are 1:
+
+    >>> both = Unit(reads={"x": 1, "y": 1}, writes={"z": 1}, bias=-1)
+    >>> Draft("fixed:4", ("x", "y", "z")).feed_forward([both]).w1.tolist()
+    [[16, 16, 0]]
+    """
 
     reads: Row
     writes: Row
@@ -172,18 +184,62 @@ def refuse_huge(construction: str, weights: int) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Draft:
-    """A format and a list of coordinates, to write several layers without repeating them."""
+    """A format and a list of coordinates, single or as spaces, in which weights are written by name.
+
+    Whether the first token is the last: a head, whose scores are −B but at position 0, fetches the first letter.
+
+    >>> own, first = Space("is", "ab", "_"), Space("first", "ab", "_")
+    >>> draft = Draft("fixed:4", ["one", "later", own, first, "no", "yes"])
+    >>> fetch = draft.head([{"one": 1}], [{"later": "-B"}], value=[{x: 1} for x in own], output=[{x: 1} for x in first])
+    >>> same = [Unit({own[x]: 1, first[x]: 1, "one": -1}, {"yes": 1, "no": -1}) for x in "ab"]
+    >>> T = draft.transformer(
+    ...     tokens={x: own.one_hot(x) for x in "ab"},
+    ...     positions=[{"one": 1, "no": 1, "later": int(i > 0)} for i in range(8)],
+    ...     layers=[Layer((fetch,), draft.feed_forward(same))],
+    ...     answers={"NO": {"no": 1}, "YES": {"yes": 1}},
+    ... )
+    >>> T.answer("abba"), T.answer("abab")
+    ('YES', 'NO')
+    """
 
     format: AnyFormat
     coordinates: tuple[str, ...] = field(repr=False)
 
+    def __init__(self, format: AnyFormat | str, coordinates: Iterable[str | Space]) -> None:
+        listed = members(coordinates, "coordinates", "names of coordinates and spaces")
+        spread = (of.coordinates if isinstance(of, Space) else (of,) for of in listed)
+        object.__setattr__(self, "format", format_of(format))
+        object.__setattr__(self, "coordinates", tuple(chain.from_iterable(spread)))
+
     def feed_forward(self, units: Sequence[Unit], bias: Row | None = None) -> FeedForward:
+        """Hidden units, in this order; `bias` is b_2, by coordinate."""
         return feed_forward(self.format, self.coordinates, units, bias)
 
     def head(self, query: Sequence[Row], key: Sequence[Row], value: Sequence[Row], output: Sequence[Row]) -> Head:
+        """Rows of W_Q, W_K and W_V, and for each row of W_V what W_O makes of it."""
         return head(self.format, self.coordinates, query, key, value, output)
 
     def rows(self, of: Iterable[Row]) -> Codes:
+        """A matrix whose columns are the coordinates, such as an embedding."""
         return rows(self.format, self.coordinates, of)
+
+    def transformer(
+        self,
+        tokens: Mapping[str, Row],
+        answers: Mapping[str, Row],
+        positions: Sequence[Row],
+        layers: Iterable[Layer] = (),
+        *,
+        options: Options | None = None,
+        name: str = "",
+        history: tuple[Frame, ...] = (),
+    ) -> Transformer:
+        """The whole: what each token and each position adds to the residual, the layers, and each answer's row of θ."""
+        embeddings = self.rows(tokens.values()), self.rows(positions)
+        parts = (*embeddings, tuple(layers), self.rows(answers.values()), tuple(answers), options or Options())
+        return Transformer(self.format, tuple(tokens), self.coordinates, *parts, name=name, history=history)
+
+
+__all__ = ["Draft", "Number", "Row", "Unit", "carry", "clear", "feed_forward", "head", "negated", "rows"]

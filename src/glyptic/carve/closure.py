@@ -31,7 +31,7 @@ from typing import Annotated
 import numpy as np
 
 from glyptic.arguments import Count, checked, refused
-from glyptic.carve.amplify import Plan, copies_to_top
+from glyptic.carve.amplify import Amplification, copies_to_top
 from glyptic.carve.beside import beside, letters, reconciled
 from glyptic.carve.building import Unit, clear
 from glyptic.carve.deciding import (
@@ -53,6 +53,7 @@ from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat, Format, Products
 
 _TRIED = 1 << 10  # positive values of a format in which every weight is tried
+InFormat = AnyFormat | str | None  # the format that all are rounded to, if not in one already
 Rule = tuple[int, bool, bool]  # if decider number … answers YES (True) or NO (False), the answer is YES or NO
 
 
@@ -68,11 +69,7 @@ def negation(a: Transformer) -> Transformer:
 
 @checked
 def conjunction(
-    *deciders: Transformer,
-    format: AnyFormat | str | None = None,
-    common: bool = False,
-    yes: str | None = None,
-    force: bool = False,
+    *deciders: Transformer, format: InFormat = None, common: bool = False, yes: str | None = None, force: bool = False
 ) -> Transformer:
     """YES where all say YES.
 
@@ -88,11 +85,7 @@ def conjunction(
 
 @checked
 def disjunction(
-    *deciders: Transformer,
-    format: AnyFormat | str | None = None,
-    common: bool = False,
-    yes: str | None = None,
-    force: bool = False,
+    *deciders: Transformer, format: InFormat = None, common: bool = False, yes: str | None = None, force: bool = False
 ) -> Transformer:
     """YES where one or more say YES."""
     rules = [(i, True, True) for i in range(len(deciders))]
@@ -101,11 +94,7 @@ def disjunction(
 
 @checked
 def exclusive(
-    *deciders: Transformer,
-    format: AnyFormat | str | None = None,
-    common: bool = False,
-    yes: str | None = None,
-    force: bool = False,
+    *deciders: Transformer, format: InFormat = None, common: bool = False, yes: str | None = None, force: bool = False
 ) -> Transformer:
     """YES where an odd number say YES; of two, exactly one."""
     odd = range(1, len(deciders) + 1, 2)
@@ -114,11 +103,7 @@ def exclusive(
 
 @checked
 def majority(
-    *deciders: Transformer,
-    format: AnyFormat | str | None = None,
-    common: bool = False,
-    yes: str | None = None,
-    force: bool = False,
+    *deciders: Transformer, format: InFormat = None, common: bool = False, yes: str | None = None, force: bool = False
 ) -> Transformer:
     """YES where more than half say YES."""
     most = range(len(deciders) // 2 + 1, len(deciders) + 1)
@@ -127,9 +112,10 @@ def majority(
 
 @checked
 def threshold(
+    deciders: Sequence[Transformer],
     least: Annotated[int, Count(0)],
-    *deciders: Transformer,
-    format: AnyFormat | str | None = None,
+    *,
+    format: InFormat = None,
     common: bool = False,
     yes: str | None = None,
     force: bool = False,
@@ -146,7 +132,7 @@ def decision_list(
     default: bool,
     name: str = "decision_list",
     *,
-    format: AnyFormat | str | None = None,
+    format: InFormat = None,
     common: bool = False,
     yes: str | None = None,
     force: bool = False,
@@ -166,7 +152,7 @@ def by_count(
     accepted: Iterable[int],
     name: str = "by_count",
     *,
-    format: AnyFormat | str | None = None,
+    format: InFormat = None,
     common: bool = False,
     yes: str | None = None,
     force: bool = False,
@@ -241,7 +227,7 @@ class _Joined:
     side: Transformer
     answers: dict[str, str]  # NO, then YES: the coordinate of each
     differences: list[str]
-    steps: Plan
+    steps: Amplification
     facts: list[Fact]
 
     @property
@@ -267,7 +253,7 @@ class _Joined:
 def _join(
     deciders: Sequence[Transformer],
     construction: str,
-    format: AnyFormat | str | None,
+    format: InFormat,
     common: bool,
     yes: str | None,
     force: bool,

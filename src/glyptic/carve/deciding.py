@@ -23,7 +23,7 @@ from unicodedata import normalize
 import numpy as np
 
 from glyptic.arguments import refused, shown
-from glyptic.carve.amplify import Plan, enlarge, plan, reaches_top
+from glyptic.carve.amplify import Amplification, enlarge, plan, reaches_top
 from glyptic.carve.building import Draft, Row, Unit
 from glyptic.carve.coordinates import fresh
 from glyptic.carve.facts import ONE, SUBNORMAL, SYMMETRIC, Fact, decides
@@ -70,20 +70,20 @@ def is_yes(difference: str, writes: Row, copies: int) -> list[Unit]:
     return [Unit({difference: "B"}, writes)] * copies
 
 
-def is_no(difference: str, writes: Row, copies: int, steps: Plan) -> list[Unit]:
+def is_no(difference: str, writes: Row, copies: int, steps: Amplification) -> list[Unit]:
     """Units that add B (or −B) to coordinates where D ≤ 0, and nothing elsewhere."""
     return [Unit({difference: "-B"}, writes, bias=steps.threshold)] * copies
 
 
-def early_units(differences: Sequence[str], steps: Plan) -> list[list[Unit]]:
+def early_units(differences: Sequence[str], steps: Amplification) -> list[list[Unit]]:
     """The feed-forwards, in most formats none, that enlarge D before the last one can take it to B."""
     return [[unit for name in differences for unit in enlarge(name, copies)] for copies in steps.early]
 
 
-def plan_of(transformer: Transformer) -> Plan:
+def plan_of(transformer: Transformer) -> Amplification:
     """How D becomes B in this format; where nothing does and it was forced, as far as one copy goes."""
     format = transformer.format
-    return plan(format, transformer.options.products) or Plan((), 1, 2, format.round(format.least * format.max))
+    return plan(format, transformer.options.products) or Amplification((), 1, 2, format.round(format.least * format.max))
 
 
 def two_answers(transformer: Transformer) -> tuple[str, str]:

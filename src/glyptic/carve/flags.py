@@ -4,11 +4,14 @@
     positions(T, {1, 4})       1 at each of several
     complement(T, {3})         0 there, 1 elsewhere: what gates a hidden unit off
     codes(T)                   position numbers in binary, ±1 a bit, and a constant 1: what look-up compares
+
+`flagged` is how constructions know where to act: everywhere, or at chosen positions by one of these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -17,14 +20,18 @@ from glyptic.carve.coordinates import fresh, widen, widened
 from glyptic.carve.facts import ONE, require
 from glyptic.carve.frames import carved, writes
 from glyptic.carve.names import new_name, places
+from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import encode
 
+At = int | Iterable[int] | None  # a position, several, or (None) all
+Places = tuple[int, ...] | None
+
 
 @checked
-def position(transformer: Transformer, i: int, name: str = "") -> Transformer:
-    """A flag that is 1 at position i alone; its name is `is_i` unless given.
+def position(transformer: Transformer, at: int, name: str = "") -> Transformer:
+    """A flag that is 1 at one position alone; its name is `is_3` at position 3, unless given.
 
     >>> from glyptic.exact import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
@@ -32,24 +39,24 @@ def position(transformer: Transformer, i: int, name: str = "") -> Transformer:
     >>> [int(h["is_1"]) for h in T.run("0101", trace="embedding").residual["embedding"]]
     [0, 1, 0, 0]
     """
-    return positions(transformer, [i], name or f"is_{i}")
+    return _flag(transformer, [at], name, "flags.position")
 
 
 @checked
-def positions(transformer: Transformer, chosen: Iterable[int], name: str = "") -> Transformer:
+def positions(transformer: Transformer, at: Iterable[int], name: str = "") -> Transformer:
     """A flag that is 1 at several positions."""
-    return _flag(transformer, chosen, name, "is_", wanted=True)
+    return _flag(transformer, at, name, "flags.positions")
 
 
 @checked
-def complement(transformer: Transformer, chosen: Iterable[int], name: str = "") -> Transformer:
-    """A flag that is 0 at the chosen positions and 1 elsewhere."""
-    return _flag(transformer, chosen, name, "not_", wanted=False)
+def complement(transformer: Transformer, at: Iterable[int], name: str = "") -> Transformer:
+    """A flag that is 0 at these positions and 1 elsewhere."""
+    return _flag(transformer, at, name, "flags.complement", wanted=False)
 
 
 @checked
 def codes(
-    transformer: Transformer, name: str = "place", of: Callable[[int], int] = lambda i: i, constant: str = ""
+    transformer: Transformer, of: Callable[[int], int] = lambda i: i, name: str = "place", constant: str = ""
 ) -> Transformer:
     """⌈log2 n_max⌉ coordinates name.0, name.1, … with the bits of `of(position)` as ±1, and a constant 1 if named.
 
@@ -58,23 +65,20 @@ def codes(
     >>> codes(random_transformer(Fixed(4)), constant="one").coordinates[-4:]
     ('place.0', 'place.1', 'place.2', 'one')
     """
-    new_name(name, "name")
-    length = transformer.max_length
-    numbers = pointed(transformer, of)
+    columns = code_columns(new_name(name, "name"), pointed(transformer, of))
     require([ONE], transformer.format, "flags.codes")
-    columns = {
-        f"{name}.{bit}": [1 if number >> bit & 1 else -1 for number in numbers] for bit in range(code_width(length))
-    }
     if constant in columns:
         raise ModelError(f"{shown(constant)} is the name of a bit already; choose another for the constant.")
     if constant:
-        columns[constant] = [1] * length
+        columns[constant] = [1] * transformer.max_length
     return carved(transformer, widen(transformer, columns, positions=columns), "flags.codes", [], [ONE])
 
 
-def code_width(length: int) -> int:
-    """How many bits tell `length` positions apart; at least one."""
-    return max(1, (length - 1).bit_length())
+def code_columns(name: str, numbers: Sequence[int]) -> dict[str, list[int]]:
+    """For each position a number, one of as many as there are positions: the columns of its bits, by name."""
+    space = Space.binary(name, len(numbers))
+    rows = [space.signs(number) for number in numbers]
+    return {bit: [row[bit] for row in rows] for bit in space}
 
 
 def pointed(transformer: Transformer, of: Callable[[int], int]) -> list[int]:
@@ -86,19 +90,44 @@ def pointed(transformer: Transformer, of: Callable[[int], int]) -> list[int]:
     return [int(number) for number in numbers]
 
 
+def places_of(transformer: Transformer, at: At) -> Places:
+    """The positions meant, ascending; None for all."""
+    if at is None:
+        return None
+    return places(transformer, [at] if isinstance(at, Integral) else at, "at")
+
+
+def flagged(transformer: Transformer, places: Places, wanted: bool = False) -> tuple[Transformer, str]:
+    """The transformer with a coordinate that is 0 at the places and 1 elsewhere (the other way round if wanted), and its
+    name; no name for everywhere.
+    """
+    if places is None:
+        return transformer, ""
+    name = flag_name(places, wanted)
+    wide, named = ensure(transformer, {name: flag_column(transformer, places, wanted)})
+    return wide, named[name]
+
+
+def flag_name(places: Sequence[int], wanted: bool) -> str:
+    """is_1_4, not_1_4."""
+    return ("is_" if wanted else "not_") + "_".join(map(str, places))
+
+
 def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = True) -> list[int]:
     """1 at the places and 0 elsewhere; the other way round if not wanted."""
     chosen = set(places)
     return [int((i in chosen) == wanted) for i in range(transformer.max_length)]
 
 
-def _flag(transformer: Transformer, chosen: Iterable[int], name: str, prefix: str, wanted: bool) -> Transformer:
-    at = places(transformer, chosen)
-    flag = new_name(name, "name") if name else prefix + "_".join(map(str, at))
-    require([ONE], transformer.format, "flags.positions")
-    column = flag_column(transformer, at, wanted)
+def _flag(
+    transformer: Transformer, at: Iterable[int], name: str, construction: str, wanted: bool = True
+) -> Transformer:
+    chosen = places(transformer, at, "at")
+    flag = new_name(name, "name") if name else flag_name(chosen, wanted)
+    require([ONE], transformer.format, construction)
+    column = flag_column(transformer, chosen, wanted)
     wide = transformer.replace(**widened(transformer, (flag,), positions={flag: column}))
-    return carved(transformer, wide, "flags.positions", [writes([flag], f"1 at {column.count(1)} positions")], [ONE])
+    return carved(transformer, wide, construction, [writes([flag], f"1 at {column.count(1)} positions")], [ONE])
 
 
 def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tuple[Transformer, dict[str, str]]:
@@ -133,4 +162,4 @@ def _is_intact(transformer: Transformer, name: str, column: Sequence[int]) -> bo
     return not any(array.any() for array in written)
 
 
-__all__ = ["codes", "complement", "ensure", "flag_column", "position", "positions"]
+__all__ = ["codes", "complement", "position", "positions"]

@@ -22,7 +22,7 @@ from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Number, Row, Unit, carry, clear, negated
 from glyptic.carve.coordinates import append, fresh, refuse_norms, widen
 from glyptic.carve.facts import EXP_VANISHES, ONE, SYMMETRIC, require
-from glyptic.carve.flags import ensure, flag_column
+from glyptic.carve.flags import flagged
 from glyptic.carve.frames import carved, reads, writes
 from glyptic.carve.lookup import check_seen
 from glyptic.errors import ModelError
@@ -76,7 +76,7 @@ def in_place(
 ) -> Transformer:
     """The named coordinates (None: all) become M·h + b at every position; M is square."""
     facts = _require(transformer, "linear.in_place", force)
-    chosen = transformer.coordinates if names is None else named.existing(transformer, names)
+    chosen = named.chosen(transformer, names)
     rows = _rows(matrix, chosen, chosen, bias)
     scratch = _scratch(transformer, chosen)
     wide = widen(transformer, scratch)
@@ -91,10 +91,10 @@ def in_place(
 def between(
     transformer: Transformer,
     matrix: Any,
-    i: int,
-    j: int,
     names: Sequence[str] | None = None,
     *,
+    i: int,
+    j: int,
     place: int | None = None,
     force: bool = False,
 ) -> Transformer:
@@ -111,19 +111,19 @@ def between(
     if transformer.options.attention in ("softmax", "max-subtracted"):
         facts.append(EXP_VANISHES)
         require([EXP_VANISHES], transformer.format, "linear.between", force)
-    chosen = transformer.coordinates if names is None else named.existing(transformer, names)
+    chosen = named.chosen(transformer, names)
     rows = _rows(matrix, chosen, chosen, None)
-    columns = {f"is_{j}": flag_column(transformer, [j])}
-    columns |= {f"not_{p}": flag_column(transformer, [p], wanted=False) for p in (i, j)}
-    wide, flags = ensure(transformer, columns)
+    wide, here = flagged(transformer, (j,), wanted=True)
+    wide, elsewhere = flagged(wide, (i,))
+    wide, off = flagged(wide, (j,))
     scratch = _scratch(wide, chosen)
     wide = widen(wide, scratch)
-    draft, off = Draft(wide.format, wide.coordinates), flags[f"not_{j}"]
-    outputs: list[Row] = [{name: 1} for name in scratch]
-    head = draft.head([{flags[f"is_{j}"]: "-B"}], [{flags[f"not_{i}"]: 1}], rows, outputs)
+    draft = Draft(wide.format, wide.coordinates)
+    head = draft.head([{here: "-B"}], [{elsewhere: 1}], rows, [{name: 1} for name in scratch])
     first = Layer((head,), draft.feed_forward(clear(chosen, off)))
     second = draft.feed_forward(_moving(scratch, chosen, off) + clear(scratch))
-    touches = [reads(flags.values()), reads(chosen, sorted({i, j})), writes(chosen, f"M·h_{i}", [j]), writes(scratch, "0")]
+    flags = dict.fromkeys((here, elsewhere, off))
+    touches = [reads(flags), reads(chosen, sorted({i, j})), writes(chosen, f"M·h_{i}", [j]), writes(scratch, "0")]
     return carved(transformer, append(wide, first, second, place=place), "linear.between", touches, facts, place)
 
 

@@ -16,8 +16,9 @@ from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Row
 from glyptic.carve.coordinates import append, refuse_norms, widen
 from glyptic.carve.facts import EXP_VANISHES, ONE, Fact, require, scaled_exp_vanishes
-from glyptic.carve.flags import code_width, ensure, pointed
+from glyptic.carve.flags import code_columns, ensure, pointed
 from glyptic.carve.frames import carved, reads, writes
+from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
 from glyptic.exact import Head, Transformer
 
@@ -25,9 +26,9 @@ from glyptic.exact import Head, Transformer
 @checked
 def position(
     transformer: Transformer,
-    of: Callable[[int], int],
     source: Sequence[str],
     target: Sequence[str],
+    of: Callable[[int], int],
     *,
     place: int | None = None,
     force: bool = False,
@@ -36,7 +37,7 @@ def position(
 
     >>> from glyptic.exact import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
-    >>> T = position(random_transformer(Fixed(4), sizes=Sizes(layers=0)), lambda i: i // 2, ["x0"], ["before"])
+    >>> T = position(random_transformer(Fixed(4), sizes=Sizes(layers=0)), ["x0"], ["before"], lambda i: i // 2)
     >>> h = T.run("01101", trace=True).residual["layer.0.after_attention"]
     >>> all(h[i]["before"] == h[i // 2]["x0"] for i in range(5))
     True
@@ -44,8 +45,7 @@ def position(
     pointers = pointed(transformer, of)
     for i, p in enumerate(pointers):
         check_seen(transformer, i, p)
-    itself = all(p == i for i, p in enumerate(pointers))
-    columns = {} if itself else {f"to.{bit}": [_bit(p, bit) for p in pointers] for bit in _bits(transformer)}
+    columns = {} if pointers == [*range(len(pointers))] else code_columns("to", pointers)
     made = _with_targets(transformer, target)  # first, so that no flag gets the name of a target
     wide, names = ensure(made, columns)
     pointer = [names[name] for name in columns] if columns else None
@@ -55,9 +55,9 @@ def position(
 @checked
 def fetch(
     transformer: Transformer,
-    pointer: Sequence[str],
     source: Sequence[str],
     target: Sequence[str],
+    pointer: Sequence[str],
     *,
     place: int | None = None,
     force: bool = False,
@@ -70,9 +70,9 @@ def fetch(
     first position of a strict mask, the result means nothing.
     """
     pointer = named.existing(transformer, pointer, "pointer")
-    if len(pointer) != len(_bits(transformer)):
-        bits, length = len(_bits(transformer)), transformer.max_length
-        raise ModelError(f"a pointer to {length} positions has {bits} bits, not {len(pointer)}.")
+    bits = len(places_space(transformer))
+    if len(pointer) != bits:
+        raise ModelError(f"a pointer to {transformer.max_length} positions has {bits} bits, not {len(pointer)}.")
     return _fetch(transformer, _with_targets(transformer, target), list(pointer), source, target, "lookup.fetch", place, force)
 
 
@@ -107,7 +107,7 @@ def _with_targets(transformer: Transformer, target: Sequence[str]) -> Transforme
 
 def with_codes(transformer: Transformer) -> tuple[Transformer, list[str], str]:
     """The transformer with codes of its positions and a constant 1, and the names of both."""
-    columns = {f"place.{bit}": [_bit(i, bit) for i in range(transformer.max_length)] for bit in _bits(transformer)}
+    columns = code_columns("place", range(transformer.max_length))
     columns["one"] = [1] * transformer.max_length
     wide, names = ensure(transformer, columns)
     *code, one = (names[name] for name in columns)
@@ -127,7 +127,7 @@ def matching_facts(transformer: Transformer) -> list[Fact]:
     """Soft attention needs scores of −B to vanish; hard attention takes the one largest score as it is."""
     if transformer.options.attention not in ("softmax", "max-subtracted"):
         return [ONE]
-    key_width = 2 * len(_bits(transformer))
+    key_width = 2 * len(places_space(transformer))
     return [ONE, scaled_exp_vanishes(key_width) if transformer.options.scale else EXP_VANISHES]
 
 
@@ -143,12 +143,9 @@ def check_seen(transformer: Transformer, i: int, j: int) -> None:
         )
 
 
-def _bits(transformer: Transformer) -> range:
-    return range(code_width(transformer.max_length))
-
-
-def _bit(number: int, bit: int) -> int:
-    return 1 if number >> bit & 1 else -1
+def places_space(transformer: Transformer) -> Space:
+    """The code of a position's number."""
+    return Space.binary("place", transformer.max_length)
 
 
 __all__ = ["fetch", "position"]

@@ -37,6 +37,11 @@ def existing(transformer: Transformer, names: Iterable[str], what: str = "names"
     return chosen
 
 
+def chosen(transformer: Transformer, names: Iterable[str] | None) -> tuple[str, ...]:
+    """Coordinates that are there, one or more, or (None) all."""
+    return transformer.coordinates if names is None else existing(transformer, names)
+
+
 def targets(names: Iterable[str], what: str = "target") -> tuple[str, ...]:
     """Coordinates that are there or are to be made, one or more."""
     chosen = _listed(names, what)

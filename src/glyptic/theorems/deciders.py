@@ -152,7 +152,7 @@ _PLUS_MINUS_BY_HEAD = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE
 
 
 def _two_of_three(*deciders: Transformer) -> Transformer:
-    return closure.threshold(2, *deciders)
+    return closure.threshold(deciders, 2)
 
 
 def _none_or_two(*deciders: Transformer) -> Transformer:

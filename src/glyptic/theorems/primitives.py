@@ -50,7 +50,7 @@ def _move(format: Format, products: Products) -> Claim:
 
 
 def _zero_at(format: Format, products: Products) -> Claim:
-    return become(zero.at(plain(format, products), 1), {(name, 1): 0 for name in MAIN})
+    return become(zero.at(plain(format, products), at=1), {(name, 1): 0 for name in MAIN})
 
 
 def _zero_everywhere(format: Format, products: Products) -> Claim:
@@ -59,7 +59,7 @@ def _zero_everywhere(format: Format, products: Products) -> Claim:
 
 
 def _by_saturation(format: Format, products: Products) -> Claim:
-    return become(zero.by_saturation(plain(format, products), 1, ["x"]), {("x", 1): 0})
+    return become(zero.by_saturation(plain(format, products), ["x"], at=1), {("x", 1): 0})
 
 
 def _ignore(format: Format, products: Products) -> Claim:
@@ -92,7 +92,7 @@ def _in_place(format: Format, products: Products) -> Claim:
 
 def _between(i: int, j: int) -> Maker:
     def claim(format: Format, products: Products) -> Claim:
-        built = linear.between(plain(format, products), [list(row) for row in matrix(products)], i, j)
+        built = linear.between(plain(format, products), [list(row) for row in matrix(products)], i=i, j=j)
         return become(built, {(name, j): image(row, i) for name, row in zip(MAIN, matrix(products), strict=True)})
 
     return claim
@@ -101,7 +101,7 @@ def _between(i: int, j: int) -> Maker:
 def _lookup(format: Format, products: Products) -> Claim:
     """From every position to some, so that every bit of a code is told from its opposite."""
     pointed = (0, 0, 1, 2)
-    built = lookup.position(plain(format, products, positions=4), lambda i: pointed[i], ["x"], ["z"])
+    built = lookup.position(plain(format, products, positions=4), ["x"], ["z"], lambda i: pointed[i])
     return become(built, {("z", i): before("x", p) for i, p in enumerate(pointed)}, positions=4)
 
 
@@ -113,7 +113,7 @@ def _loop(format: Format, products: Products) -> Claim:
 def _fetch(format: Format, products: Products) -> Claim:
     """Position 1 has a free pointer of one bit: where it is 1 or −1, it fetches x from position 1 or 0."""
     pointing = widen(plain(format, products, positions=2), ["to"])
-    built = lookup.fetch(pointing, ["to"], ["x"], ["z"])
+    built = lookup.fetch(pointing, ["x"], ["z"], ["to"])
     codes = tuple(name for name in built.coordinates if name not in (*MAIN, "to", "z"))
     free = [("x", 0), ("x", 1), ("to", 1)]
     subject = layers(built, free=free, positions=2, from_positions=codes, fixed={("to", 0): -1})

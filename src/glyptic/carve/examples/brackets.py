@@ -13,14 +13,13 @@ from glyptic.carve.examples.parts import (
     ShortLength,
     assemble,
     at_least,
-    bits_for,
     both,
     check_vocabulary,
-    digits,
     exactly,
     needs,
     total,
 )
+from glyptic.carve.spaces import Space
 from glyptic.errors import InputError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.numbers import AnyFormat
@@ -58,11 +57,11 @@ def brackets(
     if len(pairs) % 2:
         raise InputError(f"brackets: pairs is {shown(pairs)}, and its characters must come in pairs, such as ()[].")
     levels_needed = min(depth, max(1, max_length // 2))  # deeper than that, there is no room left to close
-    kinds = [f"kind.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
-    partners = [f"partner.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
-    levels, seen = ([f"{name}.{l}" for l in range(1, levels_needed + 1)] for name in ("level", "seen"))
-    pair = digits("pair", bits_for((max_length + 1) // 2 + 1))
-    brackets_own = (ONE, "turn", CLOSES, *kinds, DEPTH, *levels, VALID, *seen, ORDINAL, *pair, *partners)
+    couples = [pairs[k : k + 2] for k in range(0, len(pairs), 2)]
+    kinds, partners = Space("kind", couples), Space("partner", couples)
+    levels, seen = (Space(name, range(1, levels_needed + 1)) for name in ("level", "seen"))
+    pair = Space.binary("pair", (max_length + 1) // 2 + 1)
+    brackets_own = (ONE, "turn", CLOSES, kinds, DEPTH, levels, VALID, seen, ORDINAL, pair, partners)
     draft = Draft(format, (*brackets_own, BAD, ALL_BAD, CLEAN, CLOSED, NO, YES))
     count_levels = total(draft, {s: {l: 1} for s, l in zip(seen, levels, strict=True)})
     partner = _find_partner(draft, levels, pair, kinds, partners)
@@ -75,19 +74,19 @@ def brackets(
         ("clean and closed", Layer((), draft.feed_forward([both(CLEAN, CLOSED, {NO: -1, YES: 1})], {NO: 1}))),
     ]
     tokens: dict[str, Row] = {
-        token: {"turn": -1 if k % 2 else 1, CLOSES: k % 2, kinds[k // 2]: 1} for k, token in enumerate(pairs)
+        token: {"turn": -1 if k % 2 else 1, CLOSES: k % 2, kinds[couples[k // 2]]: 1} for k, token in enumerate(pairs)
     }
     return assemble(f"brackets:{max_length},{depth},{pairs}", draft, tokens, [{}] * max_length, steps, facts)
 
 
-def _levels(draft: Draft, levels: list[str]) -> FeedForward:
+def _levels(draft: Draft, levels: Space) -> FeedForward:
     """A bracket's level is the depth inside it: the depth after an opening one, one more after a closing one."""
     inside = {CLOSES: 1, DEPTH: 1}
     units = [unit for l, name in enumerate(levels, 1) for unit in exactly(l, inside, {name: 1, VALID: 1})]
     return draft.feed_forward([*units, Unit({DEPTH: -1}, {BAD: 1}), Unit({DEPTH: 1}, {BAD: 1}, bias=-len(levels))])
 
 
-def _ordinals(draft: Draft, levels: list[str], seen: list[str]) -> FeedForward:
+def _ordinals(draft: Draft, levels: Space, seen: Space) -> FeedForward:
     """Of the brackets seen at its level, which one this is: relu(−B + B·level + seen) is `seen` at its level, 0 at
     others.
     """
@@ -95,7 +94,7 @@ def _ordinals(draft: Draft, levels: list[str], seen: list[str]) -> FeedForward:
     return draft.feed_forward(own)
 
 
-def _pair_codes(draft: Draft, pair: list[str], max_length: int) -> FeedForward:
+def _pair_codes(draft: Draft, pair: Space, max_length: int) -> FeedForward:
     """Brackets 1, 2 of a level are pair 1, brackets 3, 4 pair 2, …: digit b changes when the pair's number passes a
     multiple of 2^b.
 
@@ -111,7 +110,7 @@ def _pair_codes(draft: Draft, pair: list[str], max_length: int) -> FeedForward:
     return draft.feed_forward(units)
 
 
-def _find_partner(draft: Draft, levels: list[str], pair: list[str], kinds: list[str], partners: list[str]) -> Head:
+def _find_partner(draft: Draft, levels: Space, pair: Space, kinds: Space, partners: Space) -> Head:
     """Score 0 at the opening bracket of the same level and pair, −B elsewhere; all 0 without a valid level."""
     query: list[Row] = [*({level: 1} for level in levels), {VALID: 1}]
     key: list[Row] = [*({level: "B"} for level in levels), {ONE: "-B"}]
@@ -123,7 +122,7 @@ def _find_partner(draft: Draft, levels: list[str], pair: list[str], kinds: list[
     return draft.head(query, key, [{kind: 1} for kind in kinds], [{partner: 1} for partner in partners])
 
 
-def _compare_kinds(draft: Draft, kinds: list[str], partners: list[str]) -> FeedForward:
+def _compare_kinds(draft: Draft, kinds: Space, partners: Space) -> FeedForward:
     return draft.feed_forward(
         [Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)]
     )

@@ -17,10 +17,7 @@ from glyptic.carve.examples.parts import (
     Step,
     assemble,
     at_least,
-    bits_for,
     check_vocabulary,
-    code,
-    digits,
     exactly,
     look_up,
     move,
@@ -28,6 +25,7 @@ from glyptic.carve.examples.parts import (
     total,
     whole_numbers,
 )
+from glyptic.carve.spaces import Space
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Layer, Transformer
 from glyptic.numbers import AnyFormat
@@ -147,9 +145,8 @@ def parity(
     format = format_of(format)
     facts = needs("parity", format, max_length, looks_up=True, force=force)
     check_vocabulary("parity", vocabulary, letter)
-    width = bits_for(max_length)
-    here, pointer, further = (digits(name, width) for name in ("here", "pointer", "further"))
-    draft = Draft(format, (ONE, *here, *pointer, *further, "odd", "complete", "theirs_odd", "theirs_complete", NO, YES))
+    here, pointer, further = (Space.binary(name, max_length) for name in ("here", "pointer", "further"))
+    draft = Draft(format, (ONE, here, pointer, further, "odd", "complete", "theirs_odd", "theirs_complete", NO, YES))
     fetched = dict(zip(further, pointer, strict=True)) | {"theirs_odd": "odd", "theirs_complete": "complete"}
 
     def jump(last: bool) -> Layer:
@@ -172,8 +169,8 @@ def parity(
         return Layer((look_up(draft, pointer, here, fetched),), draft.feed_forward(units, bias))
 
     positions: list[Row] = [
-        {**code(i, here), **code(max(i - 1, 0), pointer), "complete": int(i == 0)} for i in range(max_length)
+        {**here.signs(i), **pointer.signs(max(i - 1, 0)), "complete": int(i == 0)} for i in range(max_length)
     ]
     tokens: dict[str, Row] = {a: {"odd": int(a == letter)} for a in vocabulary}
-    steps = [(f"stretches of {2 << l}", jump(last=l == width - 1)) for l in range(width)]
+    steps = [(f"stretches of {2 << l}", jump(last=l == len(here) - 1)) for l in range(len(here))]
     return assemble(f"parity:{max_length}", draft, tokens, positions, steps, facts)

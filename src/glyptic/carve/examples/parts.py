@@ -22,6 +22,8 @@ from glyptic.arguments import Count, shown
 from glyptic.carve.building import Draft, Row, Unit, carry, clear
 from glyptic.carve.facts import EXP_VANISHES, Broken, Fact
 from glyptic.carve.frames import stated
+from glyptic.carve.lookup import matching_head
+from glyptic.carve.spaces import Space
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Head, Layer, Transformer
 from glyptic.exact.history import Frame, Touch
@@ -30,29 +32,10 @@ from glyptic.numbers import AnyFormat, Exact, as_format
 ONE, NO, YES = "one", "no", "yes"
 
 
-def bits_for(count: int) -> int:
-    """How many binary digits tell `count` things apart; at least one."""
-    return max(1, (count - 1).bit_length())
-
-
-def digits(prefix: str, count: int) -> list[str]:
-    """The names of a code's coordinates."""
-    return [f"{prefix}.{b}" for b in range(count)]
-
-
-def code(value: int, names: Sequence[str]) -> Row:
-    """A number as ±1 in the coordinates of a code, the lowest digit first."""
-    return {name: 1 if value >> b & 1 else -1 for b, name in enumerate(names)}
-
-
-def look_up(draft: Draft, wanted: Sequence[str], own: Sequence[str], fetched: Mapping[str, str]) -> Head:
+def look_up(draft: Draft, wanted: Space, own: Space, fetched: Mapping[str, str]) -> Head:
     """At each position, from the one whose code `own` is this one's `wanted`: coordinates into others, {to: from}."""
-    query: list[Row] = []
-    key: list[Row] = []
-    for mine, theirs in zip(wanted, own, strict=True):
-        query += [{mine: 1}, {ONE: 1}]
-        key += [{theirs: "B"}, {ONE: "-B"}]
-    return draft.head(query, key, [{source: 1} for source in fetched.values()], [{target: 1} for target in fetched])
+    values: list[Row] = [{source: 1} for source in fetched.values()]
+    return matching_head(draft, wanted.coordinates, own.coordinates, ONE, values, [{target: 1} for target in fetched])
 
 
 def total(draft: Draft, summed: Mapping[str, Row]) -> Head:
@@ -99,18 +82,10 @@ def assemble(
 
     Its logits are (B, −B) or (−B, B). Every step leaves a frame.
     """
-    return Transformer(
-        draft.format,
-        tuple(tokens),
-        draft.coordinates,
-        draft.rows(tokens.values()),
-        draft.rows({ONE: 1, **row} for row in positions),
-        tuple(layer for _, layer in steps),
-        draft.rows([{NO: "B", YES: "-B"}, {NO: "-B", YES: "B"}]),
-        ("NO", "YES"),
-        name=name,
-        history=tuple(_frame(l, step, draft, facts) for l, step in enumerate(steps)),
-    )
+    answers: dict[str, Row] = {"NO": {NO: "B", YES: "-B"}, "YES": {NO: "-B", YES: "B"}}
+    places: list[Row] = [{ONE: 1, **row} for row in positions]
+    history = tuple(_frame(l, step, draft, facts) for l, step in enumerate(steps))
+    return draft.transformer(tokens, answers, places, [layer for _, layer in steps], name=name, history=history)
 
 
 def _frame(number: int, step: Step, draft: Draft, facts: tuple[str, ...]) -> Frame:

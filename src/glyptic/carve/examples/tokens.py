@@ -12,16 +12,14 @@ from glyptic.carve.examples.parts import (
     ShortLength,
     Step,
     assemble,
-    bits_for,
     both,
     check_vocabulary,
-    code,
-    digits,
     look_up,
     move,
     needs,
     total,
 )
+from glyptic.carve.spaces import Space
 from glyptic.errors import InputError
 from glyptic.exact import Layer, Transformer
 from glyptic.numbers import AnyFormat
@@ -50,11 +48,9 @@ def contains(
         what = "empty; every input contains it" if not word else f"longer than {_LONGEST_WORD} letters"
         raise InputError(f"contains: the word is {what}.")
     check_vocabulary("contains", vocabulary, *word)
-    width = bits_for(max_length)
-    here, before = digits("here", width), digits("before", width)
-    is_letter = {letter: f"is_{letter}" for letter in vocabulary}
-    ended = [f"ended.{k}" for k in range(2, len(word) + 1)]
-    draft = Draft(format, (ONE, "first", *is_letter.values(), *here, *before, "earlier", *ended, "found", NO, YES))
+    here, before = (Space.binary(name, max_length) for name in ("here", "before"))
+    is_letter, ended = Space("is", vocabulary, "_"), [f"ended.{k}" for k in range(2, len(word) + 1)]
+    draft = Draft(format, (ONE, "first", is_letter, here, before, "earlier", *ended, "found", NO, YES))
 
     steps: list[Step] = []
     prefix = is_letter[word[0]]  # where the first letter ends is where it is
@@ -68,9 +64,9 @@ def contains(
     search = Layer((total(draft, {"found": {prefix: 1}}),), draft.feed_forward([nowhere], {YES: 1}))
     steps.append((f"whether {word} ended anywhere", search))
     positions: list[Row] = [
-        {"first": int(i == 0), **code(i, here), **code(max(i - 1, 0), before)} for i in range(max_length)
+        {"first": int(i == 0), **here.signs(i), **before.signs(max(i - 1, 0))} for i in range(max_length)
     ]
-    tokens: dict[str, Row] = {letter: {name: 1} for letter, name in is_letter.items()}
+    tokens: dict[str, Row] = {letter: is_letter.one_hot(letter) for letter in vocabulary}
     return assemble(f"contains:{word},{max_length}", draft, tokens, positions, steps, facts)
 
 
@@ -91,13 +87,13 @@ def first_equals_last(
     format = format_of(format)
     facts = needs("first-equals-last", format, max_length, counts_to=1, looks_up=True, force=force)
     check_vocabulary("first-equals-last", vocabulary)
-    is_letter, first = [f"is_{a}" for a in vocabulary], [f"first_{a}" for a in vocabulary]
-    draft = Draft(format, (ONE, "later", *is_letter, *first, NO, YES))
+    is_letter, first = Space("is", vocabulary, "_"), Space("first", vocabulary, "_")
+    draft = Draft(format, (ONE, "later", is_letter, first, NO, YES))
     head = draft.head([{ONE: 1}], [{"later": "-B"}], [{name: 1} for name in is_letter], [{name: 1} for name in first])
     same = [both(own, theirs, {NO: -1, YES: 1}) for own, theirs in zip(is_letter, first, strict=True)]
     steps = [("compare with the first token", Layer((head,), draft.feed_forward(same, {NO: 1})))]
     positions: list[Row] = [{"later": int(i > 0)} for i in range(max_length)]
-    tokens: dict[str, Row] = {letter: {f"is_{letter}": 1} for letter in vocabulary}
+    tokens: dict[str, Row] = {letter: is_letter.one_hot(letter) for letter in vocabulary}
     return assemble(f"first-equals-last:{max_length}", draft, tokens, positions, steps, facts)
 
 
@@ -121,34 +117,31 @@ def palindromes(
     format = format_of(format)
     facts = needs("palindromes", format, max_length, looks_up=True, force=force)
     check_vocabulary("palindromes", vocabulary)
-    width, rounds = bits_for(max_length), max(1, max_length // 2)
-    here, before, left, right, ahead = (digits(name, width) for name in ("here", "before", "left", "right", "ahead"))
-    is_letter = [f"is_{a}" for a in vocabulary]
-    at_left, at_right = [f"left_{a}" for a in vocabulary], [f"right_{a}" for a in vocabulary]
+    rounds, codes = max(1, max_length // 2), ("here", "before", "left", "right", "ahead")
+    here, before, left, right, ahead = (Space.binary(name, max_length) for name in codes)
+    is_letter, at_left, at_right = (Space(name, vocabulary, "_") for name in ("is", "left", "right"))
     reached = [f"reached.{t}" for t in range(1, rounds)]
-    draft = Draft(
-        format, (ONE, *is_letter, *here, *before, *left, *right, *ahead, *reached, *at_left, *at_right, NO, YES)
-    )
+    draft = Draft(format, (ONE, is_letter, here, before, left, right, ahead, *reached, at_left, at_right, NO, YES))
 
     def layer(t: int) -> Layer:
         read_left = look_up(draft, left, here, dict(zip(at_left, is_letter, strict=True)))
-        read_right = look_up(draft, right, here, dict(zip(at_right + ahead, is_letter + before, strict=True)))
+        read_right = look_up(draft, right, here, dict(zip((*at_right, *ahead), (*is_letter, *before), strict=True)))
         units = [Unit({l: 1, r: -1}, {NO: 1, YES: -1}) for l, r in zip(at_left, at_right, strict=True)]
         units += clear([*at_left, *at_right])
         for new, old in zip(ahead, right, strict=True):
             units += move(new, old)
         if t + 1 < rounds:
-            step = {name: int(code(t + 1, left)[name]) - int(code(t, left)[name]) for name in left}
+            step = {name: left.signs(t + 1)[name] - left.signs(t)[name] for name in left}
             units.append(Unit({f"reached.{t + 1}": 1}, step))
         return Layer((read_left, read_right), draft.feed_forward(units))
 
     positions: list[Row] = [
         {
-            **code(i, here), **code(max(i - 1, 0), before), **code(0, left), **code(i, right), YES: 1,
+            **here.signs(i), **before.signs(max(i - 1, 0)), **left.signs(0), **right.signs(i), YES: 1,
             **{name: int(i >= t) for t, name in enumerate(reached, 1)},
         }
         for i in range(max_length)
     ]  # fmt: skip
-    tokens: dict[str, Row] = {letter: {f"is_{letter}": 1} for letter in vocabulary}
+    tokens: dict[str, Row] = {letter: is_letter.one_hot(letter) for letter in vocabulary}
     steps = [(f"compare tokens {t} and i − {t}", layer(t)) for t in range(rounds)]
     return assemble(f"palindromes:{max_length}", draft, tokens, positions, steps, facts)

@@ -40,7 +40,7 @@ class Zeroed:
 def make_zero(format: Format, replaced: bool = False) -> Zeroed:
     """((h + ∞) + ∞) − ∞ in every coordinate, then one more vector (1, 0) at the same flag."""
     bench = primitives.embedding_with_flag(carrier(format, 1), 0)
-    made = zero.by_saturation(bench, 0, ["h1"]) if replaced else primitives.make_zero(bench, "flag")
+    made = zero.by_saturation(bench, ["h1"], at=0) if replaced else primitives.make_zero(bench, "flag")
     added = primitives.add_vector(made, "flag", [1] + [0] * (made.width - 1))
     values = all_codes(format)
     after, later = (push(t, stream(t, values[None, None]))[0] for t in (made, added))

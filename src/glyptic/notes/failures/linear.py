@@ -23,7 +23,7 @@ Builder = Callable[[Transformer, Any, int, int], Transformer]
 
 
 def linear_replacement(transformer: Transformer, matrix: Any, source: int, target: int) -> Transformer:
-    return linear.between(transformer, matrix, source, target)
+    return linear.between(transformer, matrix, i=source, j=target)
 
 
 @dataclass(frozen=True)
