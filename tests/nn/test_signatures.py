@@ -38,7 +38,7 @@ def test_a_kind_that_is_asked_for_is_given_or_refused(kind: str, tmp_path: Path)
             with pytest.raises(ModelError, match=rf"kind='{other}' is asked for, and .* has kind='{kind}'"):
                 get(kind=other)
         for wrong in ("", "gpt", 3, [kind], True):
-            with pytest.raises(InputError, match="kind is .* must be one of decoder, encoder, encoder_decoder, vit, or None"):
+            with pytest.raises(InputError, match=r"kind is .* must be one of decoder, encoder, encoder_decoder, vit, or None"):
                 get(kind=wrong)
 
 
@@ -62,7 +62,7 @@ MISSPELT: dict[str, tuple[Callable[[], Any], str]] = {
     "preset": (lambda: nn.preset("gpt2", layrs=2), r"preset\(\) takes no such argument: layrs=2 .*; is it layers\?"),
     "replace": (lambda: DECODER.config.replace(hads=2), r"replace\(\) takes no such argument: hads=2 .*; is it heads\?"),
     "load": (lambda: nn.load("nowhere", bakend="sdpa"), r"load\(\) takes no such argument: bakend='sdpa' .*; is it backend\?"),
-    "record": (lambda: nn.record(DECODER, TOKENS, names="*", types=TOKENS), r"record\(\) was given types, and this Decoder takes"),
+    "record": (lambda: nn.record(DECODER, TOKENS, names="*", types=TOKENS), r"record\(\) was given types, and this Decoder"),
     "Decoder": (lambda: DECODER(TOKENS, paddin_mask=None), r"Decoder.forward\(\) got an unexpected keyword argument"),
     "Encoder": (lambda: ENCODER(TOKENS, type=None), r"Encoder.forward\(\) got an unexpected keyword argument"),
     "to_exact": (lambda: bridge.to_exact(DECODER, "fp16", mx=3), r"to_exact\(\) got an unexpected keyword argument 'mx'"),

@@ -23,6 +23,7 @@ from glyptic.errors import FileError, InputError, ModelError
 from glyptic.files import Content, quoted_path, read_json, recover, says, write_folder
 from glyptic.nn.checkpoints import stored
 from glyptic.nn.checkpoints.families import FAMILIES, Family
+from glyptic.nn.checkpoints.families.fields import DERIVED
 from glyptic.nn.config import Changes, Kind, ModelConfig, known
 from glyptic.nn.models import MODELS, AnyModel, Decoder, Encoder, EncoderDecoder, Model, ViT, check_kind
 
@@ -161,7 +162,7 @@ def _to_family(model: Model, family: Family, state: dict[str, Tensor]) -> tuple[
     for field, choices in family.choices.items():
         if getattr(model.config, field) not in choices:
             raise _cannot_say(field, getattr(model.config, field), family)
-    fields = {"model_type": family.model_type, **family.write_config(model.config)}
+    fields = family.write_config(model.config)
     names = {name for entry in family.entries(model.config) for name in entry.theirs}
     back = family.read_config(fields, names)
     for field, value in model.config.to_dict().items():
@@ -180,16 +181,8 @@ def _cannot_say(field: str, value: Any, family: Family) -> ModelError:
 
 def _same_field(field: str, value: Any, back: ModelConfig, config: ModelConfig) -> bool:
     """Equal as written, or after defaults are filled in."""
-    derived = {
-        "head_width": "head_size",
-        "key_value_heads": "groups",
-        "feed_forward_width": "hidden_size",
-        "final_norm": "has_final_norm",
-        "encoder_layers": "depth_of_encoder",
-        "attention_scale": "scale",
-    }
-    if field in derived:
-        return getattr(back, derived[field]) == getattr(config, derived[field])
+    if field in DERIVED:
+        return getattr(back, DERIVED[field]) == getattr(config, DERIVED[field])
     return back.to_dict()[field] == value
 
 
