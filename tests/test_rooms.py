@@ -17,7 +17,7 @@ INSIDE = {
     "prove": [
         *("claims", "elements", "portable", "verdicts", "methods", "checking", "questions", "certificates", "exporting"),
     ],
-    "nn": ["shapes", "config", "presets", "speed", "parts", "models", "hooks", "cost", "generation", "checkpoints"],
+    "nn": ["shapes", "config", "presets", "speed", "parts", "models", "hooks", "costs", "generation", "checkpoints"],
 }
 # exact's thin methods (T & U, T.frame()) call carve, by a lazy import inside the method: the only way back.
 LAZY_WAYS_BACK = {("exact", "carve")}

@@ -288,9 +288,9 @@ CALLS: dict[str, tuple[Any, list[Any]]] = {  # what is called with one bad argum
     "saturate": (lambda bad: bridge.to_exact(small_decoder(), "fixed:8", saturate=bad), [True]),
     **{
         option: (lambda bad, option=option: bridge.to_exact(small_decoder(), "fixed:8", **{option: bad}), good)
-        for option, good in {"attention": [], "products": [], "mask": [], "norm": [], "answer": [], "nope": []}.items()
+        for option, good in {"attention": [], "products": [], "mask": [None], "norm": [None], "answer": [], "ties": []}.items()
     },
-    "scale": (lambda bad: bridge.to_exact(small_decoder(), "fixed:8", scale=bad), [True]),
+    "scale": (lambda bad: bridge.to_exact(small_decoder(), "fixed:8", scale=bad), [True, None]),
     "to_nn of": (lambda bad: bridge.to_nn(bad), []),
     "dtype": (lambda bad: bridge.to_nn(exact_one(), bad), []),
     "infinity": (lambda bad: bridge.to_nn(exact_one(), infinity=bad), [True]),

@@ -1,7 +1,8 @@
 """Between `nn` and `exact`: a trained decoder into a finite format, and an exact transformer into PyTorch.
 
-    to_exact(model, format)   weights rounded, then every operation: an `exact.Transformer`
-    to_nn(transformer)        the same weights in floating point: an `nn.Decoder`
+    to_exact(model, format)      weights rounded, then every operation: an `exact.Transformer`
+    to_nn(transformer)           the same weights in floating point: an `nn.Decoder`
+    places(transformer, model)   the stages of the one and the hooks of the other, each by the name of the other's
 
 What has no counterpart on the other side is refused by name, never replaced by something close to it.
 
@@ -23,7 +24,8 @@ in a decoder), the logits are the same, code for code, and the weights too where
 `tests/bridge/test_bridge_at_random.py` tries both ways on random models of every kind that is admitted.
 """
 
+from glyptic.bridge.places import Place, Places, places
 from glyptic.bridge.to_exact import to_exact
 from glyptic.bridge.to_nn import ids, to_nn
 
-__all__ = ["ids", "to_exact", "to_nn"]
+__all__ = ["Place", "Places", "ids", "places", "to_exact", "to_nn"]

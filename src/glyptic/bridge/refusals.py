@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import torch
 
-from glyptic.arguments import refused, shown
 from glyptic.errors import ModelError
 from glyptic.exact import Options
 from glyptic.nn import Decoder
@@ -69,27 +66,13 @@ def refuse_weights(model: Decoder) -> None:
         raise ModelError("output.bias is −∞ for every token, so that none can be said.")
 
 
-def refuse_options(config: ModelConfig, given: Mapping[str, Any]) -> None:
-    """The caller chooses how to read the decoder, not what it is."""
-    decided = {"norm": _norm_place(config), "mask": "causal"}
-    known = [field.name for field in fields(Options)]
-    for name, value in given.items():
-        if name not in known:
-            raise ModelError(f"{name}={shown(value)} is not an option; options are {', '.join(known)}.")
-        if name in decided and not (isinstance(value, str) and value == decided[name]):
-            raise ModelError(
-                f"{name}={shown(value)} contradicts the decoder, where it is {decided[name]!r}; leave it out."
-            )
-        if name == "scale" and not isinstance(value, bool):
-            raise refused(name, value, "True or False")
-        if name != "scale" and not isinstance(value, str):
-            raise refused(name, value, "a text")
-
-
-def options_of(config: ModelConfig, scale: bool, given: Mapping[str, Any]) -> Options:
-    """As close to nn as they go, but for what the caller chooses."""
-    chosen = {"attention": "max-subtracted", "answer": "logits"} | dict(given)
-    return Options(**(chosen | {"norm": _norm_place(config), "scale": scale}))  # type: ignore[arg-type]
+def options_of(config: ModelConfig, scale: bool, norm: str | None, mask: str | None, **chosen: Any) -> Options:
+    """The options of the transformer: the caller chooses how to read the decoder, not what it is."""
+    decided: dict[str, Any] = {"norm": _norm_place(config), "mask": "causal"}
+    for name, value in {"norm": norm, "mask": mask}.items():
+        if value not in (None, decided[name]):
+            raise ModelError(f"{name}={value!r} contradicts the decoder, where it is {decided[name]!r}; leave it out.")
+    return Options(scale=scale, **decided, **chosen)
 
 
 def _norm_place(config: ModelConfig) -> str:

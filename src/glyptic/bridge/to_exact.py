@@ -11,14 +11,15 @@ from torch import Tensor
 
 from glyptic.arguments import Count, checked, refused
 from glyptic.bridge.biases import Matrix, Stream
-from glyptic.bridge.refusals import options_of, refuse, refuse_options, refuse_weights
+from glyptic.bridge.refusals import options_of, refuse, refuse_weights
 from glyptic.bridge.scale import Factor, factor_of
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
+from glyptic.exact.options import AnswerPolicy, AnswerTies, Mask, NormPlacement
 from glyptic.exact.transformer import Norm
 from glyptic.nn import Decoder, ModelConfig
 from glyptic.nn.models import Model
-from glyptic.numbers import AnyFormat, Codes, Exact, Format, encode, parse_format
+from glyptic.numbers import AnyFormat, Attention, Codes, Exact, Format, Products, encode, parse_format
 
 
 @checked
@@ -30,14 +31,22 @@ def to_exact(
     answers: Sequence[str] | None = None,
     max_length: Annotated[int, Count(1, 10**6)] | None = None,
     saturate: bool = False,
-    **options: Any,
+    products: Products = "rounded",
+    attention: Attention = "max-subtracted",
+    scale: bool | None = None,
+    answer: AnswerPolicy = "logits",
+    ties: AnswerTies = "explicit",
+    norm: NormPlacement | None = None,
+    mask: Mask | None = None,
 ) -> Transformer:
-    """The decoder as an exact transformer; `options` are those of `exact.Options`, by default as close to nn as they go.
+    """The decoder as an exact transformer, read as the options say (`exact.Options`), by default as close to nn as they go.
 
     vocabulary   a name for each token id; None: "0", "1", …
     answers      a name for each logit, but for those that a bias of −∞ rules out; None: the names of the tokens
     max_length   positions to keep; None: the decoder's context
     saturate     let weights beyond the format's largest value B become B; otherwise they are an error
+    scale        None: divide scores where that is nn's factor (`scale.py`), and fold it into W_Q elsewhere
+    norm, mask   what the decoder has, or None
 
     >>> from glyptic import nn
     >>> config = nn.ModelConfig(kind="decoder", layers=1, width=4, heads=2, vocabulary=3, context=5, feed_forward="relu")
@@ -51,13 +60,14 @@ def to_exact(
     refuse(config, length)
     assert isinstance(model, Decoder)
     refuse_weights(model)
-    refuse_options(config, options)
     names = _names(vocabulary, "vocabulary", [str(token) for token in range(config.vocabulary or 0)])
     said = possible(model)
     answer_names = _names(answers, "answers", [names[i] for i in said])
     rounding = _Rounding(format, saturate)
     stream = Stream(_needs_one(model, said), config.norm == "layer")
-    factor = factor_of(config, format, used_rows(model), options.get("scale"))
+    factor = factor_of(config, format, used_rows(model), scale)
+    chosen = {"products": products, "attention": attention, "answer": answer, "ties": ties}
+    options = options_of(config, factor.scale, norm, mask, **chosen)
     final = model.stack.ln_final
     return Transformer(
         format,
@@ -70,7 +80,7 @@ def to_exact(
         ),
         rounding(_output(model, stream)[said], "output"),
         answer_names,
-        options_of(config, factor.scale, options),
+        options,
         _norm(final, stream, rounding, "final_norm") if isinstance(final, torch.nn.LayerNorm) else None,
         "from nn",
     )

@@ -48,19 +48,8 @@ def to_nn(
         raise refused("dtype", dtype, "a floating-point type; use torch.float64")
     _refuse(transformer, infinity, fold)
     config = _config(transformer)
-    model = build(config, seed=0).to(dtype).eval()
-    numbers = _Numbers(transformer, dtype)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.zero_()
-        _place(model.embedding.token.weight, numbers(transformer.token_embedding, "token_embedding"))
-        _place(model.embedding.position.weight, numbers(transformer.position_embedding, "position_embedding"))
-        for i, (layer, block) in enumerate(zip(transformer.layers, model.stack.blocks, strict=False)):
-            _set_layer(block, layer, transformer, numbers, f"layers.{i}")
-        _set_norm(model.stack.ln_final, transformer.final_norm, numbers, "final_norm")
-        _place(model.output.weight, numbers(transformer.output, "output"))
-        if model.output.bias is not None:
-            model.output.bias[len(transformer.answers) :] = float("-inf")
+    model = build(config, kind="decoder", seed=0).to(dtype).eval()
+    _fill(model, transformer, _Numbers(transformer, dtype))
     return model
 
 
@@ -175,6 +164,20 @@ class _Numbers:
             )
             raise ModelError(f"{part} has numbers of {self.format} that {self.dtype} cannot hold; {wider}.")
         return tensor
+
+
+@torch.no_grad()
+def _fill(model: Any, transformer: Transformer, numbers: _Numbers) -> None:
+    for parameter in model.parameters():
+        parameter.zero_()
+    _place(model.embedding.token.weight, numbers(transformer.token_embedding, "token_embedding"))
+    _place(model.embedding.position.weight, numbers(transformer.position_embedding, "position_embedding"))
+    for i, (layer, block) in enumerate(zip(transformer.layers, model.stack.blocks, strict=False)):
+        _set_layer(block, layer, transformer, numbers, f"layers.{i}")
+    _set_norm(model.stack.ln_final, transformer.final_norm, numbers, "final_norm")
+    _place(model.output.weight, numbers(transformer.output, "output"))
+    if model.output.bias is not None:
+        model.output.bias[len(transformer.answers) :] = float("-inf")
 
 
 def _place(parameter: Tensor, values: Tensor) -> None:

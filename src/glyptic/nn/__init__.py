@@ -1,70 +1,59 @@
-"""Transformers on PyTorch, one file a part.
+"""Transformers on PyTorch.
 
-config.py       one frozen description of every model           presets.py      gpt2, bert, t5, llama, …
-attention.py    one function, three explicit backends            blocked.py      the one for bfloat16 training
-multi_head.py   self- and cross-attention                        masks.py        who sees whom
-positions/      seven kinds and none                             norms.py        six kinds and none
-feed_forward.py block.py  stack.py  embeddings.py  models.py     from parts to encoder, decoder, both, ViT
-cache.py        static, ring, fixed                              generate.py     sampling.py, beam.py, session.py
-hooks.py        activations by name, ablation, patching          lecture.py      attention as the lectures build it
-checkpoints.py  folders of config.json and safetensors           families/       the public ones, one file each
-cost.py         parameters, FLOPs and memory as a table          linear.py       products, half precision included
-few_rows.py     products of the few rows of a step               packing.py      encoders without work on padding
-stored.py       tensors in files, believed only when checked     memory.py       what cannot fit is refused
-processor.py    before torch's first product                     shapes.py       axes and kinds of tensors that enter
+    config, presets    one frozen description of every model; gpt2, bert, t5, llama, …
+    parts/             what a transformer is made of, from masks to a stack of blocks: begin there to read
+    models             encoder, decoder, both, ViT, each from one config
+    hooks, costs       activations by name, ablation, patching; parameters, FLOPs and memory as a table
+    generation/        sampling, beams, streams, sessions
+    checkpoints/       folders of config.json and safetensors: ours, and the public families, one file each
+    speed/             what makes the parts fast, and nothing else
+    shapes             axes and kinds of tensors that enter
+
+`build(config)`, `load(folder)` and `preset(name)` are the ways in. Whoever says `kind="decoder"` to the first two is given a
+`Decoder`, for a type checker as well, or an error if it is none.
 """
 
-import glyptic.nn.speed.processor  # noqa: F401
+from typing import TYPE_CHECKING
 
-# isort: split
-from glyptic.nn.checkpoints.folders import load, read_config, save
-from glyptic.nn.config import ModelConfig, RotaryScaling
-from glyptic.nn.cost import Cost, cost
-from glyptic.nn.generation.beam import Hypothesis, beam_search
-from glyptic.nn.generation.generate import generate, pad_left, stream
-from glyptic.nn.generation.sampling import Sampling
-from glyptic.nn.generation.session import CompiledSession, Session
-from glyptic.nn.hooks import Record, ablate, edited, hook_names, patch, record
-from glyptic.nn.models import Decoder, Encoder, EncoderDecoder, Model, ViT, build, with_backend
-from glyptic.nn.parts.attention import attention
-from glyptic.nn.parts.cache import Cache, FixedCache, RingCache, StaticCache
-from glyptic.nn.parts.multi_head import Memory
-from glyptic.nn.presets import preset
+import glyptic.nn.speed.processor  # noqa: F401  # before torch's first product
 
-__all__ = [
-    "Cache",
-    "CompiledSession",
-    "Cost",
-    "Decoder",
-    "Encoder",
-    "EncoderDecoder",
-    "FixedCache",
-    "Hypothesis",
-    "Memory",
-    "Model",
-    "ModelConfig",
-    "Record",
-    "RingCache",
-    "RotaryScaling",
-    "Sampling",
-    "Session",
-    "StaticCache",
-    "ViT",
-    "ablate",
-    "attention",
-    "beam_search",
-    "build",
-    "cost",
-    "edited",
-    "generate",
-    "hook_names",
-    "load",
-    "pad_left",
-    "patch",
-    "preset",
-    "read_config",
-    "record",
-    "save",
-    "stream",
-    "with_backend",
-]
+if TYPE_CHECKING:
+    from glyptic.nn.checkpoints.folders import load as load
+    from glyptic.nn.checkpoints.folders import read_config as read_config
+    from glyptic.nn.checkpoints.folders import save as save
+    from glyptic.nn.config import ModelConfig as ModelConfig
+    from glyptic.nn.config import RotaryScaling as RotaryScaling
+    from glyptic.nn.costs import Cost as Cost
+    from glyptic.nn.costs import cost as cost
+    from glyptic.nn.generation.beam import Hypothesis as Hypothesis
+    from glyptic.nn.generation.beam import beam_search as beam_search
+    from glyptic.nn.generation.generate import generate as generate
+    from glyptic.nn.generation.generate import pad_left as pad_left
+    from glyptic.nn.generation.generate import stream as stream
+    from glyptic.nn.generation.sampling import Sampling as Sampling
+    from glyptic.nn.generation.session import CompiledSession as CompiledSession
+    from glyptic.nn.generation.session import Session as Session
+    from glyptic.nn.hooks import Record as Record
+    from glyptic.nn.hooks import ablate as ablate
+    from glyptic.nn.hooks import edited as edited
+    from glyptic.nn.hooks import hook_names as hook_names
+    from glyptic.nn.hooks import patch as patch
+    from glyptic.nn.hooks import record as record
+    from glyptic.nn.models import Decoder as Decoder
+    from glyptic.nn.models import Encoder as Encoder
+    from glyptic.nn.models import EncoderDecoder as EncoderDecoder
+    from glyptic.nn.models import Model as Model
+    from glyptic.nn.models import ViT as ViT
+    from glyptic.nn.models import build as build
+    from glyptic.nn.models import with_backend as with_backend
+    from glyptic.nn.parts.attention import attention as attention
+    from glyptic.nn.parts.cache import Cache as Cache
+    from glyptic.nn.parts.cache import FixedCache as FixedCache
+    from glyptic.nn.parts.cache import RingCache as RingCache
+    from glyptic.nn.parts.cache import StaticCache as StaticCache
+    from glyptic.nn.parts.multi_head import Memory as Memory
+    from glyptic.nn.presets import preset as preset
+else:
+    from glyptic.lazy import lazily
+
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -9,30 +9,34 @@ Notation, used in all files of the room (tokens are rows: X is T×D; the lecture
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import isfinite
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, get_args, get_origin
 
 from glyptic.arguments import shown
 from glyptic.errors import ModelError
 from glyptic.text import printable
 
-KINDS = ("decoder", "encoder", "encoder_decoder", "vit")
-POSITIONS = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi", "none")
-NORMS = ("layer", "rms", "rms_outside", "batch", "instance", "group", "none")
-NORM_PLACES = ("pre", "post")
-FEED_FORWARDS = ("relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu")
-BACKENDS = ("reference", "sdpa", "blocked")
-HEADS_ON_TOP = ("none", "linear", "mlm", "class")
-PRECISIONS = ("float64", "float32")
-ROTARY_SCALINGS = ("linear", "ntk", "llama3", "yarn")
+Kind = Literal["decoder", "encoder", "encoder_decoder", "vit"]
+Positions = Literal["sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi", "none"]
+NormKind = Literal["layer", "rms", "rms_outside", "batch", "instance", "group", "none"]
+NormPlace = Literal["pre", "post"]
+FeedForwardKind = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"]
+AttentionBackend = Literal["reference", "sdpa", "blocked"]
+HeadOnTop = Literal["none", "linear", "mlm", "class"]
+Precision = Literal["float64", "float32"]
+SinusoidalLayout = Literal["interleaved", "halves"]
+ScalingKind = Literal["linear", "ntk", "llama3", "yarn"]
+POSITIONS, BACKENDS = get_args(Positions), get_args(AttentionBackend)
 
 
 @dataclass(frozen=True)
 class RotaryScaling:
     """How rotary angles are stretched to reach beyond the trained length (see `positions/rotary.py`)."""
 
-    kind: str
+    kind: ScalingKind
     factor: float
     original_context: int = 0
     """Length the model was trained with; `llama3` and `yarn` need it."""
@@ -47,7 +51,6 @@ class RotaryScaling:
 
     def __post_init__(self) -> None:
         _check_types(self, "rotary_scaling.")
-        _one_of("rotary_scaling.kind", self.kind, ROTARY_SCALINGS)
         if self.factor < 1:
             raise ModelError(f"rotary_scaling.factor={self.factor!r} must be at least 1.")
         if self.low_frequency_factor <= 0 or self.low_frequency_factor >= self.high_frequency_factor:
@@ -59,6 +62,31 @@ class RotaryScaling:
             raise ModelError(f"beta_fast={self.beta_fast!r} and beta_slow={self.beta_slow!r} must be above 0.")
         if self.kind in ("llama3", "yarn") and self.original_context < 1:
             raise ModelError(f"rotary_scaling.kind={self.kind!r} needs original_context, the trained length.")
+
+
+# The fields of ModelConfig, for functions that take any of them: type checkers have no other word for that.
+Changes = TypedDict(  # noqa: UP013
+    "Changes",
+    {
+        "layers": int, "width": int, "heads": int, "vocabulary": int | None, "context": int,
+        "encoder_layers": int | None, "key_value_heads": int | None, "head_width": int | None,
+        "attention_scale": float | None, "attention_bias": bool, "attention_output_bias": bool,
+        "sliding_window": int | None, "backend": AttentionBackend, "feed_forward": FeedForwardKind,
+        "feed_forward_width": int | None, "feed_forward_bias": bool, "norm": NormKind, "norm_place": NormPlace,
+        "norm_eps": float, "norm_groups": int, "final_norm": bool | None, "parallel": bool, "positions": Positions,
+        "position_precision": Precision, "sinusoidal_layout": SinusoidalLayout, "rotary_base": float,
+        "rotary_fraction": float, "rotary_scaling": RotaryScaling | None, "relative_buckets": int,
+        "relative_distance": int, "embedding_scale": bool, "embedding_norm": bool, "token_types": int,
+        "head": HeadOnTop, "classes": int, "tied": bool, "output_bias": bool, "output_bias_frozen": bool,
+        "output_scale": float, "image_size": int, "patch_size": int, "channels": int, "dropout": float,
+        "attention_dropout": float,
+    },
+    total=False,
+)
+
+
+class AllChanges(Changes, total=False):
+    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -73,7 +101,7 @@ class ModelConfig:
     glyptic.errors.ModelError: heads=5 does not divide width=64; give head_width, or another number of heads.
     """
 
-    kind: str
+    kind: Kind
     layers: int
     """Layers of the stack; of the decoder in an encoder–decoder."""
     width: int
@@ -95,16 +123,16 @@ class ModelConfig:
     attention_output_bias: bool = True
     sliding_window: int | None = None
     """A query sees this many keys at most, itself included."""
-    backend: str = "sdpa"
+    backend: AttentionBackend = "sdpa"
     """Which attention kernel: `reference` (gives maps), `sdpa`, `blocked` (fast bfloat16 training)."""
 
-    feed_forward: str = "gelu"
+    feed_forward: FeedForwardKind = "gelu"
     feed_forward_width: int | None = None
     """None: 4 × width."""
     feed_forward_bias: bool = True
 
-    norm: str = "layer"
-    norm_place: str = "pre"
+    norm: NormKind = "layer"
+    norm_place: NormPlace = "pre"
     norm_eps: float = 1e-5
     norm_groups: int = 4
     """Groups of `norm='group'`."""
@@ -113,10 +141,10 @@ class ModelConfig:
     parallel: bool = False
     """Attention and feed-forward read the same residual and are added together (GPT-NeoX)."""
 
-    positions: str = "learned"
-    position_precision: str = "float64"
+    positions: Positions = "learned"
+    position_precision: Precision = "float64"
     """Sines and angles are computed in this precision; `float32` as the public checkpoints do it."""
-    sinusoidal_layout: str = "interleaved"
+    sinusoidal_layout: SinusoidalLayout = "interleaved"
     """`interleaved` sin, cos, sin, cos … (Vaswani) or `halves` sin … sin cos … cos (Marian)."""
     rotary_base: float = 10000.0
     rotary_fraction: float = 1.0
@@ -132,7 +160,7 @@ class ModelConfig:
     """A norm after the sum of embeddings (BERT)."""
     token_types: int = 0
     """Segment embeddings (BERT has 2)."""
-    head: str = "linear"
+    head: HeadOnTop = "linear"
     """`none`: hidden states; `linear`: logits over tokens; `mlm`: BERT's; `class`: logits over `classes`.
 
     `class` reads the first real token of an encoder, and the last real one of a decoder, which alone has seen all others.
@@ -155,7 +183,6 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        _check_choices(self)
         _check_sizes(self)
         _check_fit(self)
 
@@ -191,9 +218,9 @@ class ModelConfig:
     def depth_of_encoder(self) -> int:
         return self.encoder_layers if self.encoder_layers is not None else self.layers
 
-    def replace(self, **changes: Any) -> ModelConfig:
+    def replace(self, **changes: Unpack[AllChanges]) -> ModelConfig:
         """The same config with some fields changed, checked anew."""
-        _known(ModelConfig, changes)
+        known(changes, "replace")
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -212,24 +239,32 @@ class ModelConfig:
 
 def _from_fields(kind: Any, fields: dict[str, Any]) -> Any:
     """A dataclass from a dictionary that must have all fields without a default, and no others."""
-    _known(kind, fields)
+    known(fields, kind=kind)
     for field in dataclasses.fields(kind):
         if field.default is dataclasses.MISSING and field.name not in fields:
             raise ModelError(f"{field.name} is missing; {kind.__name__} has no default for it.")
     return kind(**fields)
 
 
-def _known(kind: Any, fields: dict[str, Any]) -> None:
-    for name in sorted(fields.keys() - {field.name for field in dataclasses.fields(kind)}, key=str):
-        raise ModelError(f"{printable(str(name))}={shown(fields[name])} is not a field of {kind.__name__}.")
+def known(fields: Mapping[str, Any], called: str = "", kind: Any = ModelConfig) -> None:
+    """Refuse what is not a field, with the name of the function that was called and the nearest name that there is."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    for name in sorted(fields.keys() - set(names), key=str):
+        near = get_close_matches(str(name), names, 1)
+        what = f"{printable(str(name))}={shown(fields[name])} is not a field of {kind.__name__}"
+        told = f"{called}() takes no such argument: {what}" if called else what
+        raise ModelError(f"{told}; is it {near[0]}?" if near else f"{told}.")
 
 
+CHOICES: dict[str, tuple[str, ...]] = {
+    name: get_args(kind) for name, kind in globals().items() if get_origin(kind) is Literal
+}
 KINDS_OF_VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     "int": ((int,), "a whole number"),
     "float": ((int, float), "a number"),
     "bool": ((bool,), "true or false"),
-    "str": ((str,), "a text"),
     "RotaryScaling": ((RotaryScaling,), "a RotaryScaling"),
+    **dict.fromkeys(CHOICES, ((str,), "a text")),
 }
 
 
@@ -242,28 +277,13 @@ def _check_types(config: Any, prefix: str = "") -> None:
             continue
         if not isinstance(value, types) or (isinstance(value, bool) and kind != "bool") or not _bounded(value):
             raise ModelError(f"{prefix}{field.name}={shown(value)} must be {text}{' or None' if optional else ''}.")
+        if kind in CHOICES and value not in CHOICES[kind]:
+            raise ModelError(f"{prefix}{field.name}={shown(value)} is not one of {', '.join(CHOICES[kind])}.")
 
 
 def _bounded(value: object) -> bool:
     """Numbers are finite, and whole ones fit where torch and files keep them."""
     return isfinite(value) if isinstance(value, float) else not isinstance(value, int) or abs(value) < 2**31
-
-
-def _one_of(field: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ModelError(f"{field}={shown(value)} is not one of {', '.join(choices)}.")
-
-
-def _check_choices(config: ModelConfig) -> None:
-    _one_of("kind", config.kind, KINDS)
-    _one_of("backend", config.backend, BACKENDS)
-    _one_of("feed_forward", config.feed_forward, FEED_FORWARDS)
-    _one_of("norm", config.norm, NORMS)
-    _one_of("norm_place", config.norm_place, NORM_PLACES)
-    _one_of("positions", config.positions, POSITIONS)
-    _one_of("position_precision", config.position_precision, PRECISIONS)
-    _one_of("sinusoidal_layout", config.sinusoidal_layout, ("interleaved", "halves"))
-    _one_of("head", config.head, HEADS_ON_TOP)
 
 
 def _check_sizes(config: ModelConfig) -> None:

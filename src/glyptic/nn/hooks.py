@@ -28,8 +28,9 @@ import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -37,6 +38,7 @@ from torch import Tensor
 from glyptic.arguments import checked, refused, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn.models import Model
+from glyptic.nn.parts.cache import Cache
 from glyptic.nn.parts.hook_point import HookPoint
 
 NORMS = {"embedding.norm": "embed.ln", "output.norm": "mlm_head.ln"}  # BERT's two outside its layers
@@ -123,6 +125,18 @@ def _chosen(x: Tensor, axis: int | None, indices: Sequence[int] | None, what: st
     return mask.view([-1 if i == axis else 1 for i in range(x.dim())])
 
 
+# What the models' `forward` take by name, all of them together.
+Inputs = TypedDict(  # noqa: UP013
+    "Inputs",
+    {
+        "tokens": Tensor | None, "vectors": Tensor | None, "padding_mask": Tensor | None, "cache": Cache | None,
+        "types": Tensor | None, "packed": bool, "source": Tensor, "target": Tensor, "source_mask": Tensor | None,
+        "target_mask": Tensor | None, "images": Tensor,
+    },
+    total=False,
+)
+
+
 class Record(NamedTuple):
     """The output of a pass, and the activations that were asked for."""
 
@@ -143,9 +157,9 @@ def hook_names(model: Model) -> list[str]:
 
 @checked
 def record(
-    model: Model, *inputs: Any, names: str | Sequence[str], edits: Mapping[str, Edit] | None = None, **more: Any
+    model: Model, *inputs: Any, names: str | Sequence[str], edits: Mapping[str, Edit] | None = None, **named: Unpack[Inputs]
 ) -> Record:
-    """Run `model(*inputs, **more)` and keep the activations whose names match; `*` stands for anything.
+    """Run `model(*inputs, **named)` and keep the activations whose names match; `*` stands for anything.
 
     >>> import torch
     >>> from glyptic.nn import ModelConfig, build
@@ -154,6 +168,9 @@ def record(
     >>> {name: tuple(value.shape) for name, value in found.activations.items()}
     {'blocks.0.attn.hook_pattern': (1, 2, 3, 3), 'blocks.1.attn.hook_pattern': (1, 2, 3, 3)}
     """
+    has = list(signature(model.forward).parameters)
+    for name in named.keys() - set(has):
+        raise InputError(f"record() was given {name}, and this {type(model).__name__} takes {', '.join(has)}.")
     kept: dict[str, Tensor] = {}
 
     def keeper(name: str, change: Callable[[Tensor], Tensor] | None) -> Edit:
@@ -166,7 +183,7 @@ def record(
     wanted = _match(model, [names] if isinstance(names, str) else names)
     changes = _functions(model, {} if edits is None else edits)
     with edited(model, {name: keeper(name, changes.get(name)) for name in [*wanted, *changes]}):
-        output = model(*inputs, **more)
+        output = model(*inputs, **named)
     return Record(output, {name: kept[name] for name in wanted})
 
 

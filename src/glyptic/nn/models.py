@@ -11,14 +11,14 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import torch
 from torch import Tensor, nn
 
-from glyptic.arguments import SEED, refused, shown
+from glyptic.arguments import SEED, is_word, refused, shown
 from glyptic.errors import InputError, ModelError
-from glyptic.nn.config import ModelConfig
+from glyptic.nn.config import AttentionBackend, Kind, ModelConfig
 from glyptic.nn.parts.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.parts.embeddings import InputEmbedding, Output, PatchEmbedding
 from glyptic.nn.parts.initialize import initialize
@@ -143,9 +143,17 @@ class Decoder(Model):
         """[B, T, D], after the final norm and before any output matrix."""
         return self._run(self.stack, self.embedding.look_up(tokens, vectors), padding_mask, cache)
 
-    def forward(self, tokens: Tensor | None = None, **inputs: Any) -> Tensor:
+    def forward(
+        self,
+        tokens: Tensor | None = None,
+        *,
+        vectors: Tensor | None = None,
+        padding_mask: Tensor | None = None,
+        cache: Cache | None = None,
+    ) -> Tensor:
         """[B, T, V]; the arguments are those of `hidden`."""
-        return self.logits(self.hidden(tokens, **inputs), inputs.get("padding_mask"))
+        hidden = self.hidden(tokens, vectors=vectors, padding_mask=padding_mask, cache=cache)
+        return self.logits(hidden, padding_mask)
 
 
 class Encoder(Model):
@@ -172,9 +180,18 @@ class Encoder(Model):
         x = self.embedding.look_up(tokens, vectors)
         return self._run(self.stack, x, padding_mask, types=types, packed=packed)
 
-    def forward(self, tokens: Tensor | None = None, **inputs: Any) -> Tensor:
+    def forward(
+        self,
+        tokens: Tensor | None = None,
+        *,
+        vectors: Tensor | None = None,
+        padding_mask: Tensor | None = None,
+        types: Tensor | None = None,
+        packed: bool = False,
+    ) -> Tensor:
         """Logits; the arguments are those of `hidden`."""
-        return self.logits(self.hidden(tokens, **inputs), inputs.get("padding_mask"))
+        hidden = self.hidden(tokens, vectors=vectors, padding_mask=padding_mask, types=types, packed=packed)
+        return self.logits(hidden, padding_mask)
 
 
 class EncoderDecoder(Model):
@@ -253,13 +270,34 @@ class ViT(Model):
         return self.logits(self.hidden(images))
 
 
-MODELS = {model.kind: model for model in (Decoder, Encoder, EncoderDecoder, ViT)}
+AnyModel = Decoder | Encoder | EncoderDecoder | ViT
+MODELS: dict[str, type[AnyModel]] = {model.kind: model for model in (Decoder, Encoder, EncoderDecoder, ViT)}
+Some = TypeVar("Some", bound=Model)
 
 
-def build(config: ModelConfig, *, seed: int | None = None) -> Any:
-    """The model that a config describes, with fresh weights; the same seed gives the same weights."""
+@overload
+def build(config: ModelConfig, *, kind: Literal["decoder"], seed: int | None = None) -> Decoder: ...
+@overload
+def build(config: ModelConfig, *, kind: Literal["encoder"], seed: int | None = None) -> Encoder: ...
+@overload
+def build(config: ModelConfig, *, kind: Literal["encoder_decoder"], seed: int | None = None) -> EncoderDecoder: ...
+@overload
+def build(config: ModelConfig, *, kind: Literal["vit"], seed: int | None = None) -> ViT: ...
+@overload
+def build(config: ModelConfig, *, kind: None = None, seed: int | None = None) -> AnyModel: ...
+def build(config: ModelConfig, *, kind: Kind | None = None, seed: int | None = None) -> AnyModel:
+    """The model that a config describes, with fresh weights; the same seed gives the same weights.
+
+    `kind` says to a type checker which of the four it is; a config of another is refused.
+
+    >>> config = ModelConfig(kind="encoder", layers=1, width=16, heads=2, vocabulary=10)
+    >>> build(config, kind="decoder")
+    Traceback (most recent call last):
+    glyptic.errors.ModelError: kind='decoder' is asked for, and the config has kind='encoder'; leave kind out, or say that.
+    """
     if not isinstance(config, ModelConfig):
         raise refused("config", config, "a ModelConfig")
+    check_kind(config, kind, "the config")
     seed = None if seed is None else SEED("seed", seed)
     _check_memory(config)
     with torch.random.fork_rng(devices=[], enabled=seed is not None):
@@ -268,6 +306,16 @@ def build(config: ModelConfig, *, seed: int | None = None) -> Any:
         model = MODELS[config.kind](config)
         initialize(model, config.embedding_scale)
     return model
+
+
+def check_kind(config: ModelConfig, kind: Any, where: str) -> None:
+    """Refuse a kind of model that is asked for and not there."""
+    if kind is not None and not is_word(kind, MODELS):
+        raise refused("kind", kind, f"one of {', '.join(MODELS)}, or None")
+    if kind is not None and kind != config.kind:
+        raise ModelError(
+            f"kind={kind!r} is asked for, and {where} has kind={config.kind!r}; leave kind out, or say that."
+        )
 
 
 def _check_memory(config: ModelConfig) -> None:
@@ -279,7 +327,7 @@ def _check_memory(config: ModelConfig) -> None:
         check_memory(torch.get_default_dtype().itemsize * config.width * (layers * inner + tables), "the model")
 
 
-def with_backend(model: Model, backend: str) -> Any:
+def with_backend(model: Some, backend: AttentionBackend) -> Some:
     """The same model, sharing its weights, that attends by another backend.
 
     >>> model = build(ModelConfig(kind="decoder", layers=1, width=16, heads=2, vocabulary=10), seed=0)

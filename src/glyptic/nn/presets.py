@@ -5,11 +5,11 @@ Sizes are those of the smallest published model of each family; `vaswani` is als
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from glyptic.arguments import shown
 from glyptic.errors import ModelError
-from glyptic.nn.config import ModelConfig
+from glyptic.nn.config import AllChanges, ModelConfig, known
 
 VASWANI: dict[str, Any] = {
     # "Attention is all you need", to the letter: post-norm, ReLU, sinusoids, one shared embedding times √D,
@@ -143,7 +143,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def preset(name: str, **changes: Any) -> ModelConfig:
+def preset(name: str, **changes: Unpack[AllChanges]) -> ModelConfig:
     """The config of a public architecture.
 
     >>> preset("gpt2", layers=2, width=64, heads=4).head_size
@@ -151,9 +151,6 @@ def preset(name: str, **changes: Any) -> ModelConfig:
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise ModelError(f"{shown(name)} is not a preset; there are {', '.join(sorted(PRESETS))}.")
-    fields = {**PRESETS[name], **changes}
-    known = ModelConfig.__dataclass_fields__
-    for field in changes.keys() - known.keys():
-        raise ModelError(f"{field}={changes[field]!r} is not a field of ModelConfig.")
-    config = ModelConfig(**fields)
+    known(changes, "preset")
+    config = ModelConfig(**{**PRESETS[name], **changes})
     return config.replace(output_scale=config.width**-0.5) if name == "t5" and "output_scale" not in changes else config

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 import torch
 from safetensors import SafetensorError
@@ -23,25 +23,42 @@ from glyptic.errors import FileError, InputError, ModelError
 from glyptic.files import Content, quoted_path, read_json, recover, says, write_folder
 from glyptic.nn.checkpoints import stored
 from glyptic.nn.checkpoints.families import FAMILIES, Family
-from glyptic.nn.config import ModelConfig
-from glyptic.nn.models import MODELS, Model
+from glyptic.nn.checkpoints.families.fields import DERIVED
+from glyptic.nn.config import Changes, Kind, ModelConfig, known
+from glyptic.nn.models import MODELS, AnyModel, Decoder, Encoder, EncoderDecoder, Model, ViT, check_kind
 
+Place = str | os.PathLike[str]
+Dtype = torch.dtype | None
 NATIVE = "glyptic"
 FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 # not a matter of the checkpoint: how it is computed, and what training alone knows
 FREE = ("backend", "dropout", "attention_dropout", "position_precision", "output_bias_frozen")
 
 
-def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **changes: Any) -> Any:
+@overload
+def load(folder: Place, *, kind: Literal["decoder"], dtype: Dtype = None, **changes: Unpack[Changes]) -> Decoder: ...
+@overload
+def load(folder: Place, *, kind: Literal["encoder"], dtype: Dtype = None, **changes: Unpack[Changes]) -> Encoder: ...
+@overload
+def load(
+    folder: Place, *, kind: Literal["encoder_decoder"], dtype: Dtype = None, **changes: Unpack[Changes]
+) -> EncoderDecoder: ...
+@overload
+def load(folder: Place, *, kind: Literal["vit"], dtype: Dtype = None, **changes: Unpack[Changes]) -> ViT: ...
+@overload
+def load(folder: Place, *, kind: None = None, dtype: Dtype = None, **changes: Unpack[Changes]) -> AnyModel: ...
+def load(folder: Place, *, kind: Kind | None = None, dtype: Dtype = None, **changes: Unpack[Changes]) -> AnyModel:
     """The model of a folder, in inference mode. `changes` go to its config (`backend=`).
 
-    `dtype` None: as stored; where a file holds several kinds of numbers (T5 in float16 keeps its `wo` in float32), all
-    become the one that holds them all, so that nothing is rounded and nothing overflows.
+    `kind` says to a type checker which of the four it is; a folder that holds another is refused. `dtype` None: as stored;
+    where a file holds several kinds of numbers (T5 in float16 keeps its `wo` in float32), all become the one that holds them
+    all, so that nothing is rounded and nothing overflows.
     """
+    known(changes, "load")
     if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype in FLOATING):
         raise refused("dtype", dtype, f"one of {', '.join(map(str, FLOATING))}, or None")
     path = _folder(folder)
-    files, config, model, family = _described(path, changes)
+    files, config, model, family = _described(path, changes, kind)
     weights = _one_kind(_our_weights(path, family, config, stored.read_numbers(list(files))), dtype)
     learned = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     model.load_state_dict(weights, assign=True)
@@ -50,12 +67,14 @@ def load(folder: str | os.PathLike[str], *, dtype: torch.dtype | None = None, **
     return model.eval()
 
 
-def read_config(folder: str | os.PathLike[str]) -> ModelConfig:
+def read_config(folder: Place) -> ModelConfig:
     """The config of a folder's model. Names and shapes of its weights are checked; their numbers are not read."""
     return _described(_folder(folder), {})[2].config
 
 
-def _described(folder: Path, changes: dict[str, Any]) -> tuple[Any, ModelConfig, Model, Family | None]:
+def _described(
+    folder: Path, changes: Changes, kind: Kind | None = None
+) -> tuple[Any, ModelConfig, AnyModel, Family | None]:
     """Files, config as stored, model without numbers, and family, after everything but the numbers has been checked."""
     recover(folder)
     fields = _read_config(folder)
@@ -71,6 +90,7 @@ def _described(folder: Path, changes: dict[str, Any]) -> tuple[Any, ModelConfig,
         _check_extent(config, headers, family)
     except (FileError, InputError, ModelError) as error:
         raise FileError(f"{_json(folder)}: {error}") from None
+    check_kind(config, kind, quoted_path(folder))
     with torch.device("meta"):
         model = MODELS[config.kind](config.replace(**changes))
     _check_names(folder, model, _our_weights(folder, family, config, headers), family, config)
@@ -107,9 +127,7 @@ def _one_kind(weights: dict[str, Tensor], dtype: torch.dtype | None) -> dict[str
     return {name: tensor.to(dtype) if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
 
 
-def save(
-    model: Model, folder: str | os.PathLike[str], *, family: str | None = None, overwrite: bool = False
-) -> None:
+def save(model: Model, folder: Place, *, family: str | None = None, overwrite: bool = False) -> None:
     """Write the model: our own layout, or that of a public family if its config can be said there.
 
     The folder must be new or empty, or hold a model in our own layout and nothing else: who wrote a public one cannot be seen.
@@ -144,7 +162,7 @@ def _to_family(model: Model, family: Family, state: dict[str, Tensor]) -> tuple[
     for field, choices in family.choices.items():
         if getattr(model.config, field) not in choices:
             raise _cannot_say(field, getattr(model.config, field), family)
-    fields = {"model_type": family.model_type, **family.write_config(model.config)}
+    fields = family.write_config(model.config)
     names = {name for entry in family.entries(model.config) for name in entry.theirs}
     back = family.read_config(fields, names)
     for field, value in model.config.to_dict().items():
@@ -163,16 +181,8 @@ def _cannot_say(field: str, value: Any, family: Family) -> ModelError:
 
 def _same_field(field: str, value: Any, back: ModelConfig, config: ModelConfig) -> bool:
     """Equal as written, or after defaults are filled in."""
-    derived = {
-        "head_width": "head_size",
-        "key_value_heads": "groups",
-        "feed_forward_width": "hidden_size",
-        "final_norm": "has_final_norm",
-        "encoder_layers": "depth_of_encoder",
-        "attention_scale": "scale",
-    }
-    if field in derived:
-        return getattr(back, derived[field]) == getattr(config, derived[field])
+    if field in DERIVED:
+        return getattr(back, DERIVED[field]) == getattr(config, DERIVED[field])
     return back.to_dict()[field] == value
 
 

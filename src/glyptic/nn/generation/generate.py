@@ -95,7 +95,7 @@ def checked_logits(logits: Tensor) -> Tensor:
     return logits
 
 
-def _started(model: Any, tokens: Tensor, most: int, cache: str, session: Session | None, **inputs: Any) -> Session:
+def _started(model: Any, tokens: Tensor, most: int, cache: str, session: Session | None, inputs: dict[str, Any]) -> Session:
     """The session that will be fed: the one that was given, which has all it needs, or a new one."""
     if session is None:
         batch, length = tokens.shape
@@ -159,18 +159,34 @@ def stream(
     tokens, mask = as_batch(prompt, padding_mask, pad_token)
     stops = checked_stops(stop_tokens, vocabulary)
     inputs: dict[str, Any] = {"source": source, "source_mask": source_mask}
-    session = _started(model, tokens, max_new_tokens, cache, session, **inputs)
+    session = _started(model, tokens, max_new_tokens, cache, session, inputs)
     return _steps(session, tokens, mask, max_new_tokens, sampling, stops, pad_token, seed)
 
 
-def generate(model: Decoder | EncoderDecoder, prompt: Prompt, max_new_tokens: int, **how: Any) -> Tensor:
+def generate(
+    model: Decoder | EncoderDecoder,
+    prompt: Prompt,
+    max_new_tokens: int,
+    *,
+    sampling: Sampling = Sampling(),  # noqa: B008 (frozen)
+    stop_tokens: Sequence[int] = (),
+    pad_token: int = 0,
+    padding_mask: Tensor | None = None,
+    seed: int | None = None,
+    source: Tensor | None = None,
+    source_mask: Tensor | None = None,
+    cache: str = "static",
+    session: Session | None = None,
+) -> Tensor:
     """Prompt and continuation, [B, T + new]; arguments as of `stream`.
 
     >>> from glyptic.nn import ModelConfig, build
-    >>> model = build(ModelConfig(kind="decoder", layers=1, width=16, heads=2, vocabulary=10), seed=0).eval()
-    >>> tuple(generate(model, [[1, 2], [3]], 3).shape)
+    >>> config = ModelConfig(kind="decoder", layers=1, width=16, heads=2, vocabulary=10)
+    >>> tuple(generate(build(config, kind="decoder", seed=0).eval(), [[1, 2], [3]], 3).shape)
     (2, 5)
     """
-    tokens, mask = as_batch(prompt, how.get("padding_mask"), how.get("pad_token", 0))
-    new = list(stream(model, tokens, max_new_tokens, **{**how, "padding_mask": mask}))
+    tokens, mask = as_batch(prompt, padding_mask, pad_token)
+    how: dict[str, Any] = {"sampling": sampling, "stop_tokens": stop_tokens, "pad_token": pad_token, "seed": seed}
+    how |= {"source": source, "source_mask": source_mask, "cache": cache, "session": session}
+    new = list(stream(model, tokens, max_new_tokens, padding_mask=mask, **how))
     return torch.cat([tokens, torch.stack(new, dim=1)], dim=1) if new else tokens

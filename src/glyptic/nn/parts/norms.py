@@ -38,10 +38,7 @@ class _Hooked(nn.Module):
 
     weight: Any
     bias: Any
-
-    def __init__(self, *sizes: Any, **settings: Any) -> None:
-        super().__init__(*sizes, **settings)
-        self.hook_normalized = HookPoint()
+    hook_normalized: HookPoint
 
     def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
         raise NotImplementedError
@@ -71,6 +68,11 @@ class _Value(torch.autograd.Function):
 
 class LayerNorm(_Hooked, nn.LayerNorm):
     """γ (x − mean) / √(variance + ε) + β over the features of each token."""
+
+    @checked
+    def __init__(self, width: Width, eps: Epsilon = 1e-5) -> None:
+        super().__init__(width, eps=eps)
+        self.hook_normalized = HookPoint()
 
     def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
         return torch.layer_norm(x, self.normalized_shape, gain, bias, self.eps)
@@ -102,6 +104,11 @@ class RMSNorm(nn.Module):
 class GroupNorm(_Hooked, nn.GroupNorm):
     """Each token's features in groups, each group normalized by itself; one group is LayerNorm."""
 
+    @checked
+    def __init__(self, groups: Width, width: Width, eps: Epsilon = 1e-5) -> None:
+        super().__init__(groups, width, eps=eps)
+        self.hook_normalized = HookPoint()
+
     def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
         return F.group_norm(x.reshape(-1, x.shape[-1]), self.num_groups, gain, bias, self.eps).view(x.shape)
 
@@ -112,7 +119,7 @@ class BatchNorm(_Hooked, nn.BatchNorm1d):
     @checked
     def __init__(self, width: Width, eps: Epsilon = 1e-5, causal: bool = False) -> None:
         super().__init__(width, eps=eps)
-        self.causal = causal
+        self.causal, self.hook_normalized = causal, HookPoint()
 
     def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
         if self.training and self.causal:
@@ -135,7 +142,7 @@ class InstanceNorm(_Hooked):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
         self.bias = nn.Parameter(torch.zeros(width))
-        self.eps = eps
+        self.eps, self.hook_normalized = eps, HookPoint()
 
     def normalize(self, x: Tensor, gain: Tensor | None, bias: Tensor | None) -> Tensor:
         return F.instance_norm(x.transpose(1, 2), weight=gain, bias=bias, eps=self.eps).transpose(1, 2)

@@ -6,7 +6,7 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
-from glyptic.nn.checkpoints.families.mapping import ACTIVATION, PUBLIC_ACTIVATIONS, Entry, Family, fused, linear, same
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, ACTIVATIONS, Entry, Family, fused, linear, same
 from glyptic.nn.config import ModelConfig
 
 POOLER = Idle("the pooler, which we do not have")
@@ -41,20 +41,8 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     }
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
-    return {
-        "architectures": ["BertForMaskedLM" if config.head == "mlm" else "BertModel"],
-        "num_hidden_layers": config.layers,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "vocab_size": config.vocabulary,
-        "max_position_embeddings": config.context,
-        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
-        "intermediate_size": config.hidden_size,
-        "layer_norm_eps": config.norm_eps,
-        "type_vocab_size": config.token_types,
-        "tie_word_embeddings": config.tied,
-    }
+def also(config: ModelConfig) -> dict[str, Any]:
+    return {"architectures": ["BertForMaskedLM" if config.head == "mlm" else "BertModel"]}
 
 
 def entries(config: ModelConfig) -> list[Entry]:
@@ -85,10 +73,10 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "bert",
-    {"kind": ["encoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["mlm", "none"]},
+    {"kind": ["encoder"], "positions": ["learned"], "feed_forward": ACTIVATIONS, "head": ["mlm", "none"]},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     prefix="bert.",
     ignored=("*pooler.dense.*", "*position_ids", "cls.predictions.bias", "cls.seq_relationship.*"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from glyptic.arguments import Count, Number, Rule, refused, shown
 from glyptic.errors import FileError
+from glyptic.nn.config import ModelConfig
 
 REQUIRED: Any = object()
 ABSENT: Any = object()  # may be left out, which gives None; but `null` is no way to say so, since the public library reads it
@@ -58,6 +59,10 @@ class Words:
         if not isinstance(value, str) or value not in self.ours:
             raise refused(name, value, f"one of {', '.join(self.ours)}")
         return self.ours[value]
+
+    def back(self, ours: str) -> str:
+        """The first of their words that stands for ours."""
+        return next(word for word, meaning in self.ours.items() if meaning == ours)
 
 
 def flag(name: str, value: Any) -> bool:
@@ -131,6 +136,27 @@ def judged(table: Mapping[str, Field], aliases: Mapping[str, str], fields: Mappi
         if isinstance(field, Read):
             values[name] = _value(name, field, fields, family)
     return values
+
+
+# fields of ours that may be left out, and where a model has their value
+DERIVED = {
+    "head_width": "head_size",
+    "key_value_heads": "groups",
+    "feed_forward_width": "hidden_size",
+    "final_norm": "has_final_norm",
+    "encoder_layers": "depth_of_encoder",
+    "attention_scale": "scale",
+}
+
+
+def written(table: Mapping[str, Field], config: ModelConfig) -> dict[str, Any]:
+    """The fields of the table that are read into ours, as a config of ours has them."""
+    found = {}
+    for name, field in table.items():
+        if isinstance(field, Read) and field.ours:
+            value = getattr(config, DERIVED.get(field.ours[0], field.ours[0]))
+            found[name] = field.rule.back(value) if isinstance(field.rule, Words) else value
+    return found
 
 
 def _is_only(value: Any, only: Any) -> bool:

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
-from glyptic.nn.checkpoints.families.mapping import (
-    ACTIVATION,
-    PUBLIC_ACTIVATIONS,
-    Entry,
-    Family,
-    linear,
-    same,
-    transposed,
-)
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, ACTIVATIONS, Entry, Family, linear, same, transposed
 from glyptic.nn.config import ModelConfig
 
 SUMMARIES = ("type", "use_proj", "activation", "proj_to_labels", "first_dropout")
@@ -48,19 +40,8 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return {"kind": "decoder", "positions": "learned"}
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
-    return {
-        "architectures": ["GPT2LMHeadModel"],
-        "n_layer": config.layers,
-        "n_embd": config.width,
-        "n_head": config.heads,
-        "vocab_size": config.vocabulary,
-        "n_positions": config.context,
-        "activation_function": PUBLIC_ACTIVATIONS[config.feed_forward],
-        "n_inner": config.feed_forward_width,
-        "layer_norm_epsilon": config.norm_eps,
-        "tie_word_embeddings": config.tied,
-    }
+def also(config: ModelConfig) -> dict[str, Any]:
+    return {"architectures": ["GPT2LMHeadModel"], "n_inner": config.feed_forward_width}
 
 
 def entries(config: ModelConfig) -> list[Entry]:
@@ -83,10 +64,10 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "gpt2",
-    {"kind": ["decoder"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
+    {"kind": ["decoder"], "positions": ["learned"], "feed_forward": ACTIVATIONS},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     aliases=ALIASES,
     prefix="transformer.",

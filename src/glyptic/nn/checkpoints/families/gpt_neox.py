@@ -9,7 +9,7 @@ import torch
 from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, each, flag, group, read
 from glyptic.nn.checkpoints.families.mapping import (
     ACTIVATION,
-    PUBLIC_ACTIVATIONS,
+    ACTIVATIONS,
     Entry,
     Family,
     adjacent_pairs,
@@ -47,23 +47,9 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return {"kind": "decoder", "positions": "rotary", "position_precision": "float32", **rope}
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
-    return {
-        "architectures": ["GPTNeoXForCausalLM"],
-        "num_hidden_layers": config.layers,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "vocab_size": config.vocabulary,
-        "max_position_embeddings": config.context,
-        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
-        "intermediate_size": config.hidden_size,
-        "attention_bias": config.attention_bias,
-        "layer_norm_eps": config.norm_eps,
-        "use_parallel_residual": config.parallel,
-        "rope_parameters": write_rope(config),
-        "rotary_pct": config.rotary_fraction,
-        "tie_word_embeddings": config.tied,
-    }
+def also(config: ModelConfig) -> dict[str, Any]:
+    rope = {"rope_parameters": write_rope(config), "rotary_pct": config.rotary_fraction}
+    return {"architectures": ["GPTNeoXForCausalLM"], **rope}
 
 
 def entries(config: ModelConfig) -> list[Entry]:
@@ -95,10 +81,10 @@ def _row_order(config: ModelConfig) -> torch.Tensor:
 
 FAMILY = Family(
     "gpt_neox",
-    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ACTIVATIONS},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     ignored=("*.attention.bias", "*.attention.masked_bias", "*rotary_emb.inv_freq"),
     copies={"embed_out.weight": "gpt_neox.embed_in.weight"},

@@ -51,24 +51,8 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return {**common, "position_precision": "float32", **rope}
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "num_hidden_layers": config.layers,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "num_key_value_heads": config.groups,
-        "head_dim": config.head_size,
-        "vocab_size": config.vocabulary,
-        "max_position_embeddings": config.context,
-        "hidden_act": "silu",
-        "intermediate_size": config.hidden_size,
-        "mlp_bias": config.feed_forward_bias,
-        "attention_bias": config.attention_bias,
-        "rms_norm_eps": config.norm_eps,
-        "rope_parameters": write_rope(config),
-        "tie_word_embeddings": config.tied,
-    }
+def also(config: ModelConfig) -> dict[str, Any]:
+    return {"architectures": ["LlamaForCausalLM"], "hidden_act": "silu", "rope_parameters": write_rope(config)}
 
 
 def entries(config: ModelConfig) -> list[Entry]:
@@ -99,7 +83,7 @@ FAMILY = Family(
     {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ["swiglu"], "rotary_fraction": [1.0]},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     ignored=("*rotary_emb.inv_freq",),
     copies={"lm_head.weight": "model.embed_tokens.weight"},

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from glyptic.errors import FileError, ModelError
-from glyptic.nn.checkpoints.families.fields import Field, Read, Words, judged
+from glyptic.nn.checkpoints.families.fields import Field, Read, Words, judged, written
 from glyptic.nn.config import ModelConfig
 
 
@@ -36,7 +36,8 @@ class Family:
     """Every field of its config.json, judged (`fields.py`)."""
     derive: Callable[[dict[str, Any], set[str]], dict[str, Any]]
     """Our other fields: from the values of theirs, and the names of the tensors in the file."""
-    write_config: Callable[[ModelConfig], dict[str, Any]]
+    also: Callable[[ModelConfig], dict[str, Any]]
+    """What is written besides the fields that are read into ours: `architectures`, and what is worked out of several."""
     entries: Callable[[ModelConfig], list[Entry]]
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of fields."""
@@ -59,6 +60,10 @@ class Family:
             return ModelConfig(**{**ours, **self.derive(values, names)})
         except ModelError as error:
             raise FileError(self._in_their_words(str(error))) from None
+
+    def write_config(self, config: ModelConfig) -> dict[str, Any]:
+        """Their config of ours: what is read into a field of ours is written from it, and then what is said `also`."""
+        return {"model_type": self.model_type, **written(self.fields, config), **self.also(config)}
 
     def _in_their_words(self, sentence: str) -> str:
         """A sentence about our fields, said of theirs; advice that they have no words for is left out."""
@@ -163,13 +168,9 @@ def head_rows(heads: int, head_size: int, within: Tensor) -> Tensor:
     return (torch.arange(heads)[:, None] * head_size + within[None, :]).flatten()
 
 
-ACTIVATIONS = {
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "silu": "silu",
-    "swish": "silu",
-}
-ACTIVATION = Words(ACTIVATIONS)
-PUBLIC_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
+# their word for each function of ours is the first that stands for it
+ACTIVATION = Words(
+    {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+    | {"silu": "silu", "swish": "silu"}
+)
+ACTIVATIONS = list(dict.fromkeys(ACTIVATION.ours.values()))

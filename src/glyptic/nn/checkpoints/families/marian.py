@@ -12,7 +12,7 @@ from glyptic.errors import FileError
 from glyptic.nn.checkpoints.families.fields import SIZE, TRAINING, Field, Idle, Only, each, flag, read
 from glyptic.nn.checkpoints.families.mapping import (
     ACTIVATION,
-    PUBLIC_ACTIVATIONS,
+    ACTIVATIONS,
     Entry,
     Family,
     fused,
@@ -73,24 +73,17 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     }
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
-    sizes = {"attention_heads": config.heads, "ffn_dim": config.hidden_size}
+def also(config: ModelConfig) -> dict[str, Any]:
+    last = (config.vocabulary or 1) - 1
     return {
         "architectures": ["MarianMTModel"],
         "is_encoder_decoder": True,
-        "decoder_layers": config.layers,
-        "encoder_layers": config.depth_of_encoder,
-        "d_model": config.width,
-        **{f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in sizes.items()},
-        "vocab_size": config.vocabulary,
+        "encoder_attention_heads": config.heads,
+        "encoder_ffn_dim": config.hidden_size,
         "decoder_vocab_size": config.vocabulary,
-        "max_position_embeddings": config.context,
-        "activation_function": PUBLIC_ACTIVATIONS[config.feed_forward],
-        "scale_embedding": config.embedding_scale,
         "share_encoder_decoder_embeddings": True,
-        "tie_word_embeddings": config.tied,
-        "pad_token_id": (config.vocabulary or 1) - 1,
-        "decoder_start_token_id": (config.vocabulary or 1) - 1,
+        "pad_token_id": last,
+        "decoder_start_token_id": last,
         "eos_token_id": 0,
         "forced_eos_token_id": 0,
     }
@@ -140,10 +133,10 @@ def check(config: ModelConfig, tensors: Mapping[str, Tensor]) -> None:
 
 FAMILY = Family(
     "marian",
-    {"kind": ["encoder_decoder"], "positions": ["sinusoidal"], "feed_forward": list(PUBLIC_ACTIVATIONS)},
+    {"kind": ["encoder_decoder"], "positions": ["sinusoidal"], "feed_forward": ACTIVATIONS},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     check=check,
     aliases=ALIASES,

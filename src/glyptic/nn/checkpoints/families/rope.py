@@ -8,7 +8,7 @@ from typing import Any
 from glyptic.arguments import Number
 from glyptic.errors import FileError
 from glyptic.nn.checkpoints.families.fields import SIZE, Words, flag
-from glyptic.nn.config import ModelConfig, RotaryScaling
+from glyptic.nn.config import ModelConfig, RotaryScaling, ScalingKind
 from glyptic.nn.parts.positions.rotary import temperature
 
 BASE = Number(above=0)
@@ -73,7 +73,7 @@ def _checked(where: str, rope: Mapping[str, Any]) -> dict[str, Any]:
     return {name: RULES[name](f"{where}.{name}", value) for name, value in rope.items() if value is not None}
 
 
-def _scaling(where: str, kind: str, rope: Mapping[str, Any], context: int) -> RotaryScaling:
+def _scaling(where: str, kind: ScalingKind, rope: Mapping[str, Any], context: int) -> RotaryScaling:
     """What each kind reads."""
     original = rope.get("original_max_position_embeddings", context)
     needed = {"linear": ("factor",), "llama3": ("factor", "low_freq_factor", "high_freq_factor"), "yarn": ()}

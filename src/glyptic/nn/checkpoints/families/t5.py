@@ -64,23 +64,10 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
     }
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
-    public = {ours: theirs for theirs, ours in FEED_FORWARDS.items()}
+def also(config: ModelConfig) -> dict[str, Any]:
     return {
         "architectures": ["T5ForConditionalGeneration"],
         "is_encoder_decoder": True,
-        "num_layers": config.depth_of_encoder,
-        "num_decoder_layers": config.layers,
-        "d_model": config.width,
-        "num_heads": config.heads,
-        "d_kv": config.head_size,
-        "vocab_size": config.vocabulary,
-        "n_positions": config.context,
-        "feed_forward_proj": public[config.feed_forward],
-        "d_ff": config.hidden_size,
-        "layer_norm_epsilon": config.norm_eps,
-        "relative_attention_num_buckets": config.relative_buckets,
-        "relative_attention_max_distance": config.relative_distance,
         "tie_word_embeddings": config.tied,
         "scale_decoder_outputs": config.output_scale != 1.0,
         "decoder_start_token_id": 0,
@@ -131,7 +118,7 @@ FAMILY = Family(
     {"kind": ["encoder_decoder"], "positions": ["t5"], "feed_forward": list(FEED_FORWARDS.values())},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     aliases=ALIASES,
     ignored=("*EncDecAttention.relative_attention_bias*",),

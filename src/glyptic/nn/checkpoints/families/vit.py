@@ -6,16 +6,7 @@ from typing import Any
 
 from glyptic.errors import FileError
 from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, group, read
-from glyptic.nn.checkpoints.families.mapping import (
-    ACTIVATION,
-    PUBLIC_ACTIVATIONS,
-    Entry,
-    Family,
-    fused,
-    linear,
-    same,
-    shaped,
-)
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, ACTIVATIONS, Entry, Family, fused, linear, same, shaped
 from glyptic.nn.config import ModelConfig
 
 FIELDS: dict[str, Field] = {
@@ -56,19 +47,10 @@ def _classes(values: dict[str, Any]) -> int:
     return number or labels
 
 
-def write_config(config: ModelConfig) -> dict[str, Any]:
+def also(config: ModelConfig) -> dict[str, Any]:
     labels = {str(i): f"LABEL_{i}" for i in range(config.classes)}
     return {
         "architectures": ["ViTForImageClassification" if config.head == "class" else "ViTModel"],
-        "num_hidden_layers": config.layers,
-        "hidden_size": config.width,
-        "num_attention_heads": config.heads,
-        "image_size": config.image_size,
-        "patch_size": config.patch_size,
-        "num_channels": config.channels,
-        "hidden_act": PUBLIC_ACTIVATIONS[config.feed_forward],
-        "intermediate_size": config.hidden_size,
-        "layer_norm_eps": config.norm_eps,
         "qkv_bias": True,
         **({"id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}} if labels else {}),
     }
@@ -106,10 +88,10 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "vit",
-    {"kind": ["vit"], "positions": ["learned"], "feed_forward": list(PUBLIC_ACTIVATIONS), "head": ["class", "none"]},
+    {"kind": ["vit"], "positions": ["learned"], "feed_forward": ACTIVATIONS, "head": ["class", "none"]},
     FIELDS,
     derive,
-    write_config,
+    also,
     entries,
     prefix="vit.",
     ignored=("*pooler.dense.*",),

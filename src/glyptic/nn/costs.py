@@ -30,7 +30,7 @@ Amount = Annotated[int, Count(1, 2**24)]  # of sequences, or of tokens
 
 
 @dataclass(frozen=True)
-class Part:
+class PartCost:
     """One part of a model, `times` times in it; the figures are those of one."""
 
     name: str
@@ -45,7 +45,7 @@ class Part:
 class Cost:
     """The parts of a model and their sums for one forward pass over `batch` sequences of `length` tokens."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PartCost, ...]
     batch: int
     length: int
     cache: int
@@ -116,7 +116,7 @@ def _crossover(config: ModelConfig) -> float:
     return matrices * config.width * config.hidden_size / (2 * config.heads * config.head_size)
 
 
-def _parts(config: ModelConfig, batch: int, length: int, source: int) -> Iterator[Part]:
+def _parts(config: ModelConfig, batch: int, length: int, source: int) -> Iterator[PartCost]:
     yield from _embedding(config, batch, length)
     if config.kind == "encoder_decoder":
         yield from _stack(config, config.depth_of_encoder, batch, source, None, "encoder: ", causal=False)
@@ -126,29 +126,29 @@ def _parts(config: ModelConfig, batch: int, length: int, source: int) -> Iterato
     yield from _output(config, batch, length)
 
 
-def _embedding(config: ModelConfig, batch: int, length: int) -> Iterator[Part]:
+def _embedding(config: ModelConfig, batch: int, length: int) -> Iterator[PartCost]:
     D = config.width
     if config.vocabulary and config.kind != "vit":
-        yield Part("token embedding", "other", config.vocabulary * D)
+        yield PartCost("token embedding", "other", config.vocabulary * D)
     if config.token_types:
-        yield Part("type embedding", "other", config.token_types * D)
+        yield PartCost("type embedding", "other", config.token_types * D)
     if config.positions == "learned":
-        yield Part("position embedding", "other", (length if config.kind == "vit" else config.context) * D)
+        yield PartCost("position embedding", "other", (length if config.kind == "vit" else config.context) * D)
     if config.embedding_norm:
-        yield Part("embedding norm", "other", _norm_parameters(config), 0, batch * length * D)
+        yield PartCost("embedding norm", "other", _norm_parameters(config), 0, batch * length * D)
     if config.kind == "vit":
         pixels = config.channels * config.patch_size**2
         parameters = pixels * D + D + D  # matrix, bias and class token
         patches = batch * (length - 1)
-        yield Part("patch embedding", "other", parameters, 2 * patches * pixels * D, patches * pixels)
+        yield PartCost("patch embedding", "other", parameters, 2 * patches * pixels * D, patches * pixels)
 
 
 def _stack(
     config: ModelConfig, layers: int, batch: int, length: int, source: int | None, prefix: str, *, causal: bool
-) -> Iterator[Part]:
+) -> Iterator[PartCost]:
     """One layer's parts, `layers` times, and what a stack has once."""
     tokens, D = batch * length, config.width
-    norm = Part(f"{prefix}norms", "other", _norm_parameters(config), 0, tokens * (D + 2))
+    norm = PartCost(f"{prefix}norms", "other", _norm_parameters(config), 0, tokens * (D + 2))
     yield from _self_attention(config, batch, length, prefix, layers, causal)
     if source is not None:
         yield from _cross_attention(config, batch, length, source, prefix, layers)
@@ -157,18 +157,18 @@ def _stack(
     if config.has_final_norm:
         yield _times(norm, 1, f"{prefix}final norm")
     if config.positions == "t5":
-        yield Part(f"{prefix}position buckets", "other", config.relative_buckets * config.heads)
+        yield PartCost(f"{prefix}position buckets", "other", config.relative_buckets * config.heads)
 
 
 def _self_attention(
     config: ModelConfig, batch: int, length: int, prefix: str, layers: int, causal: bool
-) -> Iterator[Part]:
+) -> Iterator[PartCost]:
     D, H, G, K, tokens = config.width, config.heads, config.groups, config.head_size, batch * length
     wide = (H + 2 * G) * K
     parameters = D * wide + config.attention_bias * wide + H * K * D + config.attention_output_bias * D
     flops = 2 * tokens * D * wide + 2 * tokens * H * K * D
     kept = tokens * (D + wide + H * K)  # the norm's output; q, k and v; the mixture
-    yield Part(f"{prefix}attention projections", "projections", parameters, flops, kept, layers)
+    yield PartCost(f"{prefix}attention projections", "projections", parameters, flops, kept, layers)
     pairs, saved = length * length, tokens * H  # sdpa keeps one logarithm a row
     if config.backend == "blocked":
         found = blocks(length, length, causal, config.sliding_window)
@@ -176,46 +176,46 @@ def _self_attention(
         saved = batch * H * pairs
     elif config.backend == "reference":
         saved = batch * H * pairs
-    yield Part(f"{prefix}attention N²D", "attention", 0, 4 * batch * H * pairs * K, saved, layers)
+    yield PartCost(f"{prefix}attention N²D", "attention", 0, 4 * batch * H * pairs * K, saved, layers)
     yield _times(_relative(config, batch, length, prefix), layers)
 
 
-def _relative(config: ModelConfig, batch: int, length: int, prefix: str) -> Part:
+def _relative(config: ModelConfig, batch: int, length: int, prefix: str) -> PartCost:
     """What Shaw's and Transformer-XL's positions add to each layer."""
     D, H, K = config.width, config.heads, config.head_size
     name, queries = f"{prefix}relative positions", batch * H * length
     if config.positions == "shaw":
         distances = 2 * config.relative_distance + 1
-        return Part(name, "attention", 2 * distances * K, 4 * queries * distances * K)
+        return PartCost(name, "attention", 2 * distances * K, 4 * queries * distances * K)
     if config.positions != "transformer_xl":
-        return Part(name, "attention")
+        return PartCost(name, "attention")
     distances = 2 * length - 1
     if length < K:  # the cheaper order of products, as positions/transformer_xl.py takes it
         flops = 2 * queries * K * D + 2 * queries * D * distances
     else:
         flops = 2 * distances * D * H * K + 2 * queries * K * distances
-    return Part(name, "attention", D * H * K + 2 * H * K, flops)
+    return PartCost(name, "attention", D * H * K + 2 * H * K, flops)
 
 
 def _cross_attention(
     config: ModelConfig, batch: int, length: int, source: int, prefix: str, layers: int
-) -> Iterator[Part]:
+) -> Iterator[PartCost]:
     D, H, G, K = config.width, config.heads, config.groups, config.head_size
     biases = config.attention_bias * (H + 2 * G) * K + config.attention_output_bias * D
     parameters = 2 * D * H * K + 2 * D * G * K + biases
     flops = 2 * batch * (2 * length * D * H * K + 2 * source * D * G * K)
     kept = batch * (length * (D + 2 * H * K) + 2 * source * G * K)
-    yield Part(f"{prefix}cross-attention projections", "projections", parameters, flops, kept, layers)
+    yield PartCost(f"{prefix}cross-attention projections", "projections", parameters, flops, kept, layers)
     saved = batch * H * length * (1 if config.backend == "sdpa" else source)
-    yield Part(f"{prefix}cross-attention NMD", "attention", 0, 4 * batch * H * length * source * K, saved, layers)
+    yield PartCost(f"{prefix}cross-attention NMD", "attention", 0, 4 * batch * H * length * source * K, saved, layers)
 
 
-def _feed_forward(config: ModelConfig, tokens: int, prefix: str, layers: int) -> Part:
+def _feed_forward(config: ModelConfig, tokens: int, prefix: str, layers: int) -> PartCost:
     D, F, gated = config.width, config.hidden_size, config.feed_forward in GATED
     into = 2 * F if gated else F
     parameters = D * into + F * D + config.feed_forward_bias * (into + D)
     kept_inside = 4 * F if gated else F if config.feed_forward == "relu" else 2 * F  # relu keeps its output only
-    return Part(
+    return PartCost(
         f"{prefix}feed-forward ND²",
         "feed-forward",
         parameters,
@@ -231,7 +231,7 @@ def _norm_parameters(config: ModelConfig) -> int:
     return config.width * (1 if config.norm in ("rms", "rms_outside") else 2)
 
 
-def _output(config: ModelConfig, batch: int, length: int) -> Iterator[Part]:
+def _output(config: ModelConfig, batch: int, length: int) -> Iterator[PartCost]:
     if config.head == "none":
         return
     D = config.width
@@ -241,14 +241,14 @@ def _output(config: ModelConfig, batch: int, length: int) -> Iterator[Part]:
     flops, kept = 2 * rows * D * size, rows * D
     if config.head == "mlm":  # BERT's extra layer: dense, GELU, norm
         parameters, flops, kept = parameters + D * D + 3 * D, flops + 2 * rows * D * D, kept + 3 * rows * D
-    yield Part("output", "other", parameters, flops, kept)
+    yield PartCost("output", "other", parameters, flops, kept)
 
 
-def _times(part: Part, times: int, name: str | None = None) -> Part:
-    return Part(name or part.name, part.kind, part.parameters, part.flops, part.kept, times)
+def _times(part: PartCost, times: int, name: str | None = None) -> PartCost:
+    return PartCost(name or part.name, part.kind, part.parameters, part.flops, part.kept, times)
 
 
-def _percent(part: Part, whole: Cost) -> str:
+def _percent(part: PartCost, whole: Cost) -> str:
     return f"{100 * part.times * part.flops / max(whole.flops, 1):.1f}"
 
 
