@@ -267,3 +267,12 @@ def test_nothing_of_a_version_of_python_is_in_it():
     text = pinned(helped).text
     assert repr("def many(text):\n    return len(text) > LIMIT") in text
     assert not re.search(r"co_|bytecode|Load\(", text)
+
+
+def test_the_code_that_seals_journals_is_all_of_glyptic(monkeypatch):
+    """After a move it was that of `prove` alone, and a journal would have outlived a change of the numbers."""
+    read = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
+    pinning.code_of_glyptic.__wrapped__()
+    root = Path(glyptic.__file__).parent
+    assert {path.relative_to(root).parts[0] for path in read} >= {"numbers", "exact", "prove", "parallel.py", "__init__.py"}

@@ -1,5 +1,6 @@
 """Least precision and sweeps against what is known by other means."""
 
+import json
 from fractions import Fraction
 from itertools import product
 
@@ -174,14 +175,26 @@ def test_a_sweep_goes_on_where_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr("glyptic.studies.sweeps.check", refuse)
     assert len(sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET).verdicts) == 3
-    with pytest.raises(FileError, match="not a file of the sweep"):
+    with pytest.raises(FileError, match="is not a file of the sweep 'another', as this version writes it; delete it"):
         sweep(AMPLIFIED, "fixed:1..3", kept=kept, name="another", **QUIET)
     changed = Claim(Values("x"), x * B * B >= B, requires=x > 0, name=AMPLIFIED.name)  # of the same name, and another
     with pytest.raises(AssertionError, match="checked again"):
         sweep(changed, "fixed:1..3", kept=kept, **QUIET)
+    for old, new in (("Proved", "Refuted"), ('"inputs": 31', '"inputs": 32')):
+        edited = tmp_path / "edited.json"
+        edited.write_text(kept.read_text().replace(old, new))
+        with pytest.raises(FileError, match="was edited, or written by another Glyptic; delete it"):
+            sweep(AMPLIFIED, "fixed:1..3", kept=edited, **QUIET)
     kept.write_text("x")
-    with pytest.raises(FileError, match="cannot be read as a sweep"):
+    with pytest.raises(FileError, match="is not a file of the sweep 'two products amplify': it is not JSON"):
         sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET)
+
+
+def test_other_formats_do_not_push_out_what_is_kept(tmp_path):
+    kept = tmp_path / "sweep.json"
+    for formats in ("fixed:1..2", "fixed:3", "fixed:2"):
+        sweep(AMPLIFIED, formats, kept=kept, **QUIET)
+    assert [*json.loads(kept.read_text())["cells"]] == ["fixed:1", "fixed:2", "fixed:3"]
 
 
 def test_a_kept_sweep_forgets_what_changed(tmp_path):

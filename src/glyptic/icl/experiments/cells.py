@@ -1,8 +1,8 @@
 """Jobs that survive being killed: every finished cell is a file, and no cell is computed twice.
 
 A cell is a measure and its parameters, and is named by their hash. The worker that finishes it writes `cells/<hash>.json` whole
-or not at all; a second run computes only what is absent. On a cluster whose workers do not share the folder the rows come back
-and are written here.
+or not at all; a second run computes only what is absent, and so do the workers that come after one that died. On a cluster whose
+workers do not share the folder the rows come back and are written here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from glyptic.errors import FileError
 from glyptic.files import make_folder, quoted_path, read_json, write_whole
 from glyptic.icl.experiments.measures import MEASURES, VERSION
 from glyptic.icl.theory.problem import ProblemError
-from glyptic.parallel import scatter
+from glyptic.parallel import gather
 
 Row = dict[str, Any]
 
@@ -58,17 +58,21 @@ def run(
     """Compute the cells that are not in the folder yet; return the rows of all of them, in their order."""
     store = Path(folder) / "cells"
     make_folder(store)
-    missing = [cell for cell in dict.fromkeys(cells) if not _file(store, cell).exists()]
-    work = [(cell, str(store)) for cell in missing]
-    finished = scatter(compute, work, backend, workers, progress="cells" if progress else None) if missing else []
-    for cell, rows in zip(missing, finished, strict=True):
+    work = {cell: (cell, str(store)) for cell in cells}
+    known = {cell: _read(_file(store, cell)) for cell in work if _file(store, cell).exists()}
+
+    def keep(cell: Cell, rows: list[Row]) -> None:
         if not _file(store, cell).exists():
             _write(_file(store, cell), rows)
-    return [row for cell in dict.fromkeys(cells) for row in _read(_file(store, cell))]
+
+    gather(compute, work, backend, workers, known=known, keep=keep, progress="cells" if progress else None)
+    return [row for cell in work for row in known.get(cell) or _read(_file(store, cell))]
 
 
 def compute(cell: Cell, store: str) -> list[Row]:
-    """What a worker does: compute the cell and put it into the store."""
+    """What a worker does: compute the cell and put it into the store; of a cell that is there nobody has been told yet."""
+    if _file(Path(store), cell).exists():
+        return _read(_file(Path(store), cell))
     rows = cell.rows()
     if Path(store).is_dir():
         _write(_file(Path(store), cell), rows)
