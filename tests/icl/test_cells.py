@@ -174,6 +174,8 @@ def test_ray_and_dask_for_real(tmp_path, backend):
         (lambda folder: Grid(noise_variance=(-1.0,)), r"noise_variance\[0\] is -1"),
         (lambda folder: Grid(spectrum=("cubic",)), "cubic"),
         (lambda folder: Grid("fly").cells(), "no measure 'fly'; there are risk, train"),
+        (lambda folder: Cell.of("depth", {"d": 2, "n": 3}), "depth is of d, N, layers, sparse, steps, seed, and not of n"),
+        (lambda folder: Cell.of("depth", {"d": 2, "N": 3}), "depth is of d, N, layers, sparse, steps, seed, and lacks layers"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "slurm", 2, False), "no backend 'slurm'; there are loky"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "loky", 0, False), "0 workers do no work"),
     ],
@@ -184,7 +186,7 @@ def test_bad_input_is_one_sentence(tmp_path, call, sentence):
 
 
 def test_bad_files_are_one_sentence(tmp_path):
-    cell = Cell.of("risk", d=2, N=5, M=5, spectrum="isotropic", noise_variance=0.0, seed=0, prompts=10)
+    (cell,) = Grid(d=(2,), N=(5,), prompts=10).cells()
     run([cell], tmp_path, "sequential", 1, progress=False)
     stored = tmp_path / "cells" / f"{cell.key}.json"
     assert json.loads(stored.read_text())[0]["learner"] == "linear attention, exact"

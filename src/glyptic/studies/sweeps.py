@@ -24,6 +24,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import inf
+from pathlib import Path
 from typing import Annotated, Any
 
 from glyptic.arguments import Backend, Workers, Writable, checked
@@ -51,6 +52,7 @@ from glyptic.text import table
 
 KIND, VERSION = "glyptic.prove.sweep", 3
 METHOD = "sweep"
+COLUMNS = ("format", "answer", "inputs", "seen")
 ClaimOf = Claim | Callable[[AnyFormat], Claim]
 
 
@@ -61,11 +63,14 @@ class Sweep:
     name: str
     verdicts: dict[str, Verdict]
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a format, as they are printed and saved beside a figure."""
+        rows = [(format, type(one).__name__, one.inputs, _seen(one)) for format, one in self.verdicts.items()]
+        return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
     def __str__(self) -> str:
-        rows = []
-        for format, verdict in self.verdicts.items():
-            inputs = "" if verdict.inputs is None else verdict.inputs
-            rows.append((format, type(verdict).__name__, inputs, _seen(verdict)))
+        rows = [["" if cell is None else cell for cell in row.values()] for row in self.rows]
         of_existence = any(isinstance(verdict, Proved) and verdict.witness for verdict in self.verdicts.values())
         shown = "smallest witness" if of_existence else "smallest counterexample"
         return f"{self.name}\n" + table(["format", "answer", "inputs", shown], rows, "llrl")
@@ -114,11 +119,11 @@ class Sweep:
         why = f"nothing meets {verdict.requires}" if isinstance(verdict, Vacuous) else why
         return f"{type(verdict).__name__}: {verdict.claim}{f'; {why}' if why else ''}"
 
-    def figure(self, path: str | os.PathLike[str]) -> None:
-        """The picture: floats by e and s, everything else in a row each."""
+    def figure(self, path: str | os.PathLike[str]) -> list[Path]:
+        """The picture (.svg, .png or .pdf): floats by e and s, everything else in a row each; and the rows as CSV."""
         from glyptic.studies.pictures import draw_sweep
 
-        draw_sweep(self, path)
+        return draw_sweep(self, path)
 
 
 def _seen(verdict: Verdict) -> str:

@@ -8,8 +8,9 @@ workers do not share the folder the rows come back and are written here.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from glyptic.files import make_folder, quoted_path, read_json, write_whole
 from glyptic.icl.experiments.measures import MEASURES, VERSION
 from glyptic.icl.theory.problem import ProblemError
 from glyptic.parallel import gather
+from glyptic.text import printable
 
 Row = dict[str, Any]
 
@@ -27,17 +29,26 @@ Row = dict[str, Any]
 class Cell:
     """One computation: everything its numbers depend on.
 
-    >>> Cell.of("risk", d=2, N=5, seed=0).key == Cell.of("risk", seed=0, N=5, d=2).key
+    >>> sizes = {"d": 2, "N": 5, "random_covariance": False, "steps": 3, "seed": 0}
+    >>> Cell.of("covariate", sizes).key == Cell.of("covariate", dict(reversed(sizes.items()))).key
     True
+    >>> Cell.of("covariate", {**sizes, "M": 5})
+    Traceback (most recent call last):
+    glyptic.icl.theory.problem.ProblemError: the measure covariate is of d, N, random_covariance, steps, seed, and not of M.
     """
 
     measure: str
     parameters: tuple[tuple[str, Any], ...]
 
     @classmethod
-    def of(cls, measure: str, **parameters: Any) -> Cell:
+    def of(cls, measure: str, parameters: Mapping[str, str | float]) -> Cell:
         if measure not in MEASURES:
             raise ProblemError(f"no measure {measure!r}; there are {', '.join(MEASURES)}.")
+        known = [*inspect.signature(MEASURES[measure]).parameters]
+        other = next((name for name in [*parameters, *known] if (name in parameters) != (name in known)), None)
+        if other is not None:
+            wrong = "not of" if other in parameters else "lacks"
+            raise ProblemError(f"the measure {measure} is of {', '.join(known)}, and {wrong} {printable(other)}.")
         return cls(measure, tuple(parameters.items()))
 
     @property
