@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from glyptic.errors import FileError
+from glyptic.files.keeping import KeptFile
 from glyptic.files.reading import MOST_DEPTH, MOST_DIGITS, parse_json, read_bytes, read_json
 
 
@@ -76,3 +77,48 @@ def test_paths_that_cannot_be_opened_are_one_sentence(tmp_path):
     loop.symlink_to(loop)
     for path in (tmp_path, tmp_path / "nothing", loop, tmp_path / ("a" * 3000), Path("a\0b"), Path("a\x1b[2J\nb")):
         assert said(lambda path=path: read_bytes(path)).startswith("cannot read ")
+
+
+ABOUT = {"kind": "squares", "version": 1}
+
+
+def kept(path, code="1", about=ABOUT):
+    return KeptFile(path, "the squares", about, code=code)
+
+
+def asked(file, name, question):
+    return file.find(name, lambda: question, lambda row: row["is"])
+
+
+def test_a_kept_row_counts_for_its_very_question(tmp_path):
+    path = tmp_path / "rows.json"
+    first = kept(path)
+    first.enter("a", "2", {"is": 4})
+    first.enter("b", "3", {"is": 9})
+    first.enter("c", "", {"is": 0})  # of a question without a fingerprint nothing is kept
+    first.enter("d", "4", {"was": 16})  # by another version
+    again = kept(path)
+    assert [asked(again, *one) for one in (("a", "2"), ("b", "3"), ("a", "3"), ("c", ""), ("d", "4"), ("e", "5"))] == [
+        *(4, 9, None, None, None, None),
+    ]
+
+
+def test_a_kept_file_of_others_is_refused_and_stays(tmp_path):
+    path = tmp_path / "rows.json"
+    kept(path).enter("a", "2", {"is": 4})
+    whole = path.read_text()
+    ours = f"{path} is not a file of the squares, as this version writes it; delete it, or name another."
+    edited = f"{path} was edited, or written by another Glyptic; delete it, or name another."
+    assert said(lambda: kept(path, about={**ABOUT, "version": 2})) == ours
+    assert said(lambda: kept(path, about={"kind": "cubes", "version": 1})) == ours
+    assert said(lambda: kept(path, code="2")) == edited
+    assert path.read_text() == whole
+    for text in (whole.replace("4", "5"), json.dumps({**json.loads(whole), "digest": "0"})):
+        path.write_text(text)
+        assert said(lambda: kept(path)) == edited
+    unsealed = {name: part for name, part in json.loads(whole).items() if name != "digest"}
+    for content in (unsealed, [], {}, "x", {**ABOUT, "rows": {"a": 1}}, {**ABOUT, "rows": {"a": {}}}, {**ABOUT, "rows": []}):
+        path.write_text(json.dumps(content))
+        assert "delete it, or name another." in said(lambda: kept(path))
+        if content != unsealed:
+            assert "delete it, or name another." in said(lambda: kept(path, code=None))

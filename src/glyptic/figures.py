@@ -1,13 +1,14 @@
-"""Figures, whichever room draws them: one style, a plain table, and files that appear whole or not at all.
+"""Figures, whichever room draws them: one style, and files that appear whole or not at all.
 
-A result is always three files with one stem: the figure as SVG and PNG, and its numbers as CSV. Without matplotlib it is the CSV
-alone, and a hint.
+A figure is never without its numbers: they are beside it as CSV, with the same stem. Where there is no matplotlib they are all
+that there is, and a hint.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,6 @@ import numpy as np
 from glyptic.errors import FileError, MissingExtra
 from glyptic.extras import matplotlib
 from glyptic.files import MARK, quoted_path, read_bytes, sentences, taken, write_together
-from glyptic.text import printable
 
 # Colours that differ in lightness too, so that they survive grey print and colour blindness (Okabe and Ito).
 COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
@@ -150,10 +150,23 @@ def save(figure: Any, data: Data, stem: str | Path) -> list[Path]:
 
     `data` is a table: columns by name, all of one length, or a list of rows.
     """
-    stem = Path(stem)
-    header, rows = _table_of(data)
-    whole = {**_pictures(figure), ".csv": _as_csv(header, rows)}
-    files = {stem.with_name(stem.name + ending): content for ending, content in whole.items()}
+    svg, png, table = (Path(stem).with_name(f"{Path(stem).name}.{kind}") for kind in ("svg", "png", "csv"))
+    return _save(figure, data, [svg, png], table)
+
+
+def save_as(figure: Any, data: Data, picture: str | os.PathLike[str]) -> list[Path]:
+    """Write one picture, of the kind that its name says, and its data beside it as CSV; as `save` does."""
+    return _save(figure, data, [Path(picture)], Path(picture).with_suffix(".csv"))
+
+
+def check_place(picture: str | os.PathLike[str], columns: Sequence[str]) -> None:
+    """Whether a picture and a table of these columns can be written, and replace nobody's: told before any work."""
+    matplotlib()
+    refuse_others({Path(picture): b"", Path(picture).with_suffix(".csv"): _as_csv(columns, [])})
+
+
+def _save(figure: Any, data: Data, pictures: Sequence[Path], table: Path) -> list[Path]:
+    files = _drawn(figure, pictures) | {table: _as_csv(*_table_of(data))}
     refuse_others(files)
     write_together(files, "the figure", parents=True)
     return [*files]
@@ -169,46 +182,31 @@ def refuse_others(files: Mapping[Path, bytes]) -> None:
             raise FileError(f"{quoted_path(path)} is there, and was not written by Glyptic: remove it, or choose another name.")
 
 
-def _pictures(figure: Any) -> dict[str, bytes]:
-    """The figure's files by their endings: none where nothing can be drawn, and a hint."""
+def _drawn(figure: Any, pictures: Sequence[Path]) -> dict[Path, bytes]:
+    """The pictures in memory, so that what cannot be drawn leaves no file: none where nothing can be, and a hint."""
     if isinstance(figure, Blank):
         print(f"no figure is drawn: {figure.why}", file=sys.stderr)
         return {}
     finish(figure)
+    return {path: _bytes(figure, path) for path in pictures}
+
+
+def _bytes(figure: Any, path: Path) -> bytes:
+    kind = path.suffix.lstrip(".").lower() or "svg"
+    if kind not in _METADATA:
+        raise FileError(f"{quoted_path(path)}: figures are written as .svg, .png or .pdf.")
+    stream = io.BytesIO()
     with matplotlib().rc_context(STYLE):
-        svg = _drawn(figure, "svg", metadata={"Date": None, "Creator": MARK})
-        return {".svg": svg, ".png": _drawn(figure, "png", dpi=160, metadata={"Software": MARK})}
+        figure.savefig(stream, format=kind, metadata=_METADATA[kind], dpi=160 if kind == "png" else "figure")
+    return stream.getvalue()
 
 
-def table(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> str:
-    """Rows as aligned columns: text to the left, numbers to the right.
-
-    >>> print(table([{"part": "bias", "value": 0.25}, {"part": "variance", "value": 12}]))
-    part      value
-    ────────  ─────
-    bias       0.25
-    variance     12
-    """
-    if not rows:
-        return "(nothing)"
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [[_cell(row.get(name, ""), digits) for name in names] for row in rows]
-    widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
-    right = [all(not isinstance(row.get(name, ""), str) or row.get(name, "") == "" for row in rows) for name in names]
-
-    def line(parts: Sequence[str]) -> str:
-        padded = (part.rjust(w) if r else part.ljust(w) for part, w, r in zip(parts, widths, right, strict=True))
-        return "  ".join(padded).rstrip()
-
-    return "\n".join([line(names), "  ".join("─" * width for width in widths), *map(line, cells)])
-
-
-def _cell(value: Any, digits: int) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: ""}[value]
-    if isinstance(value, str | int):
-        return printable(str(value))
-    return f"{float(value):.{digits}g}"
+# Our mark, and no date: the same data give the same bytes.
+_METADATA = {
+    "svg": {"Date": None, "Creator": MARK},
+    "png": {"Software": MARK},
+    "pdf": {"CreationDate": None, "Creator": MARK},
+}
 
 
 def _table_of(data: Data) -> tuple[list[str], list[list[Any]]]:
@@ -222,16 +220,9 @@ def _table_of(data: Data) -> tuple[list[str], list[list[Any]]]:
     return header, [[row.get(name, "") for name in header] for row in data]
 
 
-def _as_csv(header: list[str], rows: list[list[Any]]) -> bytes:
+def _as_csv(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow(header)
     writer.writerows([[value.item() if hasattr(value, "item") else value for value in row] for row in rows])
     return stream.getvalue().encode()
-
-
-def _drawn(figure: Any, kind: str, **how: Any) -> bytes:
-    """The picture in memory: what cannot be drawn leaves no file."""
-    stream = io.BytesIO()
-    figure.savefig(stream, format=kind, **how)
-    return stream.getvalue()

@@ -12,10 +12,10 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from joblib import Parallel, cpu_count, delayed, parallel_config
 
@@ -25,6 +25,9 @@ from glyptic.extras import brought_by
 _SECONDS_AN_ORPHAN_MAY_LIVE = 0.5
 _SECONDS_TO_ANSWER = 10.0  # that a cluster has; Ray alone would try for minutes, and then end the process
 _ADDRESS = re.compile(r"(?:[a-z]+://)?\[?([^/\]]+)\]?:([0-9]{1,5})/?")
+_DEATHS = 5  # of workers, after which their work is not tried again
+Name = TypeVar("Name", bound=Hashable)
+Result = TypeVar("Result")
 BACKENDS = ("loky", "ray", "dask", "sequential")
 
 
@@ -73,31 +76,62 @@ def stream(
         ) from error
 
 
+def gather(
+    function: Callable[..., Result],
+    work: Mapping[Name, tuple[Any, ...]],
+    backend: str = "loky",
+    workers: int = 2,
+    *,
+    known: Mapping[Name, Result] | None = None,
+    keep: Callable[[Name, Result], object] | None = None,
+    progress: str | None = None,
+) -> dict[Name, Result]:
+    """function(*arguments) for all of the work, by name, without what is `known`; `progress` names what a progress bar counts.
+
+    Each result is given to `keep` once, as it comes. What a worker that died had is given to others, until too many have died.
+
+    >>> gather(pow, {"eight": (2, 3), "nine": (3, 2)}, "sequential", known={"nine": 9}, keep=print)
+    eight 8
+    {'eight': 8, 'nine': 9}
+    """
+    from tqdm.auto import tqdm
+
+    done = {name: result for name, result in (known or {}).items() if name in work}
+    deaths = 0
+    with tqdm(total=len(work), initial=len(done), desc=progress, disable=progress is None, delay=1, leave=False) as bar:
+        while len(done) < len(work):
+            left = ((function, name, arguments) for name, arguments in work.items() if name not in done)
+            try:
+                for name, result in stream(_named, left, backend, workers):
+                    if name not in done:
+                        done[name] = result
+                        bar.update()
+                        if keep is not None:
+                            keep(name, result)
+            except WorkerLost:
+                deaths += 1
+                if deaths > _DEATHS:
+                    raise
+    return {name: done[name] for name in work}
+
+
 def scatter(
-    function: Callable[..., Any],
+    function: Callable[..., Result],
     arguments: Sequence[tuple[Any, ...]],
     backend: str = "loky",
     workers: int = 2,
     progress: str | None = None,
-) -> list[Any]:
-    """[function(*a) for a in arguments], done by workers; `progress` names what a progress bar counts.
+) -> list[Result]:
+    """[function(*a) for a in arguments], done by workers as in `gather`.
 
     >>> scatter(pow, [(2, 3), (3, 2)], "sequential")
     [8, 9]
     """
-    from tqdm.auto import tqdm
-
-    results: list[Any] = [None] * len(arguments)
-    numbered = ((function, place, each) for place, each in enumerate(arguments))
-    with tqdm(total=len(arguments), desc=progress, disable=progress is None, leave=False) as bar:
-        for place, result in stream(_in_place, numbered, backend, workers):
-            results[place] = result
-            bar.update()
-    return results
+    return [*gather(function, dict(enumerate(arguments)), backend, workers, progress=progress).values()]
 
 
-def _in_place(function: Callable[..., Any], place: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    return place, function(*arguments)
+def _named(function: Callable[..., Result], name: Name, arguments: tuple[Any, ...]) -> tuple[Name, Result]:
+    return name, function(*arguments)
 
 
 def _lost(backend: str) -> tuple[type[BaseException], ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 
 def printable(text: str) -> str:
@@ -51,3 +52,27 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], align: str = 
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(names), line(["─" * width for width in widths]), *map(line, cells)])
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> str:
+    """Rows by the names of their columns: text to the left; numbers to the right, fractions to so many digits.
+
+    >>> print(table_of([{"part": "bias", "value": 0.25}, {"part": "variance", "value": 12}]))
+    part      value
+    ────────  ─────
+    bias       0.25
+    variance     12
+    """
+    if not rows:
+        return "(nothing)"
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = [[row.get(name, "") for row in rows] for name in names]
+    align = ["l" if any(isinstance(value, str) and value for value in column) else "r" for column in columns]
+    cells = [[_cell(value, digits) for value in column] for column in columns]
+    return table(names, zip(*cells, strict=True), "".join(align))
+
+
+def _cell(value: Any, digits: int) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    return str(value) if isinstance(value, str | int) else f"{float(value):.{digits}g}"

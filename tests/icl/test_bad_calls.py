@@ -30,7 +30,7 @@ MOMENTS = icl.standard_laws(2)[0].moments(np.eye(2))
 SHIFT = icl.standard_shifts(PLANE)[0]
 SAMPLER = simulate.law_sampler(icl.standard_laws(2)[0], np.eye(2))
 RNG = np.random.default_rng(0)
-PROMPTS = prompts.sample(tasks.Linear(2), RNG, 3, 4)
+PROMPTS = prompts.sample(tasks.LinearTask(2), RNG, 3, 4)
 
 COUNTS = (-1, 0, 2.5, math.nan, math.inf, 10**30, "three", None, [3], True)
 POSITIVE = (-1.0, 0.0, math.nan, math.inf, -math.inf, 1e300, "much", [1.0])
@@ -125,15 +125,15 @@ CALLS = {
     "exponential_sampler": (simulate.exponential_sampler, COUNTS),
     "task d": (lambda v: tasks.task_named("noisy", v), COUNTS),
     "task name": (lambda v: tasks.task_named(v, 3), ("", "Linear", None, 3)),
-    "Linear noise": (lambda v: tasks.Linear(3, v), NOT_NEGATIVE),
+    "Linear noise": (lambda v: tasks.LinearTask(3, v), NOT_NEGATIVE),
     "SparseLinear": (lambda v: tasks.SparseLinear(3, v), (*COUNTS, 4)),
     "ReluNet": (lambda v: tasks.ReluNet(3, v), COUNTS),
     "DecisionTree": (lambda v: tasks.DecisionTree(3, v), (*COUNTS, 60)),
     "TaskPool": (tasks.TaskPool, ("w", np.zeros((0, 2)), [1.0], [[math.nan]])),
     "draw_pool": (lambda v: tasks.TaskPool.draw_pool(2, v, 0.5, 0), COUNTS),
-    "sample prompts": (lambda v: prompts.sample(tasks.Linear(2), RNG, v, 3), COUNTS),
-    "sample N": (lambda v: prompts.sample(tasks.Linear(2), RNG, 3, v), [v for v in COUNTS if v != 0]),
-    "sample huge": (lambda v: prompts.sample(tasks.Linear(2), RNG, v, v), (10**6,)),
+    "sample prompts": (lambda v: prompts.sample(tasks.LinearTask(2), RNG, v, 3), COUNTS),
+    "sample N": (lambda v: prompts.sample(tasks.LinearTask(2), RNG, 3, v), [v for v in COUNTS if v != 0]),
+    "sample huge": (lambda v: prompts.sample(tasks.LinearTask(2), RNG, v, v), (10**6,)),
     "shift name": (prompt_shifts.shift_named, ("", "skewed", "noise:", "noise:-1", "scale-x:inf", "scale-y:nan", None, 3)),
     "anisotropic": (prompts.anisotropic, ("s", [-1.0], [math.nan], 1.0)),
     "baseline": (lambda v: baselines.baseline_named(v, 0.0), ("", "OLS", None, 3)),
@@ -177,12 +177,12 @@ CALLS = {
     "Plan clip": (lambda v: training.Plan(clip=v), [v for v in POSITIVE if v != 1e300]),
     "Plan optimizer": (lambda v: training.Plan(optimizer=v), ("lion", None, 3)),
     "Curriculum": (lambda v: training.Curriculum(1, 3, v), COUNTS),
-    "Run N": (lambda v: over_flow.Run(N=v), COUNTS),
-    "Run learner": (lambda v: over_flow.Run(v), ("", "gpt", None, 3)),
-    "Run spectrum": (lambda v: over_flow.Run(spectrum=v), ("", "flat", "1,0,1,1,1", None)),
-    "Comparison": (lambda v: comparison.Comparison(N=v), COUNTS),
-    "Comparison task": (lambda v: comparison.Comparison(task=v), ("", "Linear", None)),
-    "Comparison baselines": (lambda v: comparison.Comparison(baselines=v), (("svm",), ("ols", ""))),
+    "Run N": (lambda v: over_flow.TrainingRun(N=v), COUNTS),
+    "Run learner": (lambda v: over_flow.TrainingRun(v), ("", "gpt", None, 3)),
+    "Run spectrum": (lambda v: over_flow.TrainingRun(spectrum=v), ("", "flat", "1,0,1,1,1", None)),
+    "Comparison": (lambda v: comparison.LearnerComparison(N=v), COUNTS),
+    "Comparison task": (lambda v: comparison.LearnerComparison(task=v), ("", "Linear", None)),
+    "Comparison baselines": (lambda v: comparison.LearnerComparison(baselines=v), (("svm",), ("ols", ""))),
     "Grid N": (lambda v: sweeps.Grid(N=(v,)), COUNTS),
     "Grid noise": (lambda v: sweeps.Grid(noise_variance=(v,)), NOT_NEGATIVE),
     "Grid measure": (lambda v: sweeps.Grid(v).cells(), ("", "Risk", None)),

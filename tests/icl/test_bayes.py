@@ -8,12 +8,12 @@ from glyptic.errors import InputError
 from glyptic.icl.experiments.baselines import answers, ridge
 from glyptic.icl.experiments.bayes import discrete_answers, ridge_answers, ridge_risk
 from glyptic.icl.experiments.prompts import sample
-from glyptic.icl.experiments.tasks import Linear, TaskPool
+from glyptic.icl.experiments.tasks import LinearTask, TaskPool
 
 
 @pytest.mark.parametrize("noise_variance", [0.0, 0.5])
 def test_ridge_is_scikit_learns(noise_variance):
-    prompts = sample(Linear(4, noise_variance), np.random.default_rng(0), 20, 9)
+    prompts = sample(LinearTask(4, noise_variance), np.random.default_rng(0), 20, 9)
     counts = [0, 1, 3, 4, 9]
     ours, theirs = ridge_answers(prompts, noise_variance, counts), answers(ridge(noise_variance), prompts, counts)
     assert np.allclose(ours, theirs, atol=1e-6)
@@ -34,7 +34,7 @@ def test_dmmse_is_bayes_rule():
 def test_each_is_best_on_its_own_law():
     noise_variance, counts = 0.5, range(7)
     pool = TaskPool.draw_pool(d=3, tasks=8, noise_variance=noise_variance, seed=1)
-    for law, best in ((pool, "dmmse"), (Linear(3, noise_variance), "ridge")):
+    for law, best in ((pool, "dmmse"), (LinearTask(3, noise_variance), "ridge")):
         prompts = sample(law, np.random.default_rng(2), 3000, 6)
         ridge = ((ridge_answers(prompts, noise_variance, counts) - prompts.target) ** 2).mean()
         dmmse = ((discrete_answers(prompts, pool.weights, noise_variance, counts) - prompts.target) ** 2).mean()
@@ -43,13 +43,13 @@ def test_each_is_best_on_its_own_law():
 
 def test_dmmse_of_many_tasks_is_ridge():
     pool = TaskPool.draw_pool(d=2, tasks=20_000, noise_variance=0.8, seed=0)
-    prompts = sample(Linear(2, 0.8), np.random.default_rng(0), 30, 4)
+    prompts = sample(LinearTask(2, 0.8), np.random.default_rng(0), 30, 4)
     apart = discrete_answers(prompts, pool.weights, 0.8, [4]) - ridge_answers(prompts, 0.8, [4])
     assert np.sqrt(np.mean(apart**2)) < 0.05
 
 
 def test_ridge_risk_is_that_of_ridge():
-    prompts = sample(Linear(3, 0.5), np.random.default_rng(4), 20_000, 5)
+    prompts = sample(LinearTask(3, 0.5), np.random.default_rng(4), 20_000, 5)
     error = (ridge_answers(prompts, 0.5, range(6)) - prompts.target) ** 2
     expected = ridge_risk(3, 0.5, 5, samples=20_000)
     assert np.all(np.abs(error.mean(0) - expected) < 5 * error.std(0) / np.sqrt(20_000))
@@ -67,7 +67,7 @@ def test_a_pool_holds_only_its_tasks():
         (lambda: TaskPool.draw_pool(3, 0, 0.5, 0), "tasks is 0"),
         (lambda: ridge_risk(3, 0.0, 5), "needs a noise variance above 0"),
         (
-            lambda: discrete_answers(sample(Linear(2), np.random.default_rng(0), 2, 2), np.eye(2), 0.0, [1]),
+            lambda: discrete_answers(sample(LinearTask(2), np.random.default_rng(0), 2, 2), np.eye(2), 0.0, [1]),
             "dMMSE needs label noise",
         ),
     ],

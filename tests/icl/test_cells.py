@@ -16,7 +16,7 @@ from glyptic.errors import FileError, InputError
 from glyptic.icl.experiments.cells import Cell, run
 from glyptic.icl.experiments.sweeps import Grid, draw, write_table
 from glyptic.icl.theory.problem import ProblemError
-from glyptic.parallel import scatter
+from glyptic.parallel import WorkerLost, scatter
 
 SOURCE = Path(__file__).parents[2] / "src"
 GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=100_000)
@@ -62,6 +62,42 @@ def test_killed_half_way_nothing_is_lost_and_nothing_counted_twice(tmp_path, bac
     assert len(now) == 24
     seen = [(row["d"], row["N"], row["M"], row["noise_variance"], row["learner"]) for row in rows]
     assert len(seen) == len(set(seen)) == 24 * 3
+
+
+def dying(folder: Path, times: int) -> list[Cell]:
+    """Cells that leave a note each time that they are computed; the worker that has the last dies of it, so many times."""
+
+    class Dying(Cell):
+        def rows(self):
+            N = dict(self.parameters)["N"]
+            tried = len(list(folder.glob(f"{N}-*")))
+            (folder / f"{N}-{tried}").touch()
+            if N == 8 and tried < times:
+                while not list((folder / "sweep" / "cells").glob("*.json")):  # half-way: another cell is there
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().rows()
+
+    return [Dying(cell.measure, cell.parameters) for cell in Grid(N=(2, 4, 6, 8), prompts=20).cells()]
+
+
+def test_a_killed_worker_loses_its_cell_only_and_that_is_computed_again(tmp_path):
+    (tmp_path / "sweep" / "cells").mkdir(parents=True)
+    cells = dying(tmp_path, times=1)
+    rows = run(cells, tmp_path / "sweep", "loky", 2, progress=False)
+    plain = [Cell(cell.measure, cell.parameters) for cell in cells]
+    assert rows == run(plain, tmp_path / "other", "sequential", 1, progress=False)
+    tries = {N: len(list(tmp_path.glob(f"{N}-*"))) for N in (2, 4, 6, 8)}
+    assert tries[8] == 2
+    assert min(tries.values()) == 1  # what was there when the worker died is not computed again
+
+
+def test_a_cell_that_kills_every_worker_ends_the_sweep_and_the_others_stay(tmp_path):
+    (tmp_path / "sweep" / "cells").mkdir(parents=True)
+    with pytest.raises(WorkerLost, match="a worker of loky died"):
+        run(dying(tmp_path, times=99), tmp_path / "sweep", "loky", 2, progress=False)
+    assert len(list(tmp_path.glob("8-*"))) == 6
+    assert len(list((tmp_path / "sweep" / "cells").glob("*.json"))) == 3
 
 
 def test_a_restarted_sweep_has_the_rows_of_an_uninterrupted_one(tmp_path):
@@ -138,6 +174,8 @@ def test_ray_and_dask_for_real(tmp_path, backend):
         (lambda folder: Grid(noise_variance=(-1.0,)), r"noise_variance\[0\] is -1"),
         (lambda folder: Grid(spectrum=("cubic",)), "cubic"),
         (lambda folder: Grid("fly").cells(), "no measure 'fly'; there are risk, train"),
+        (lambda folder: Cell.of("depth", {"d": 2, "n": 3}), "depth is of d, N, layers, sparse, steps, seed, and not of n"),
+        (lambda folder: Cell.of("depth", {"d": 2, "N": 3}), "depth is of d, N, layers, sparse, steps, seed, and lacks layers"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "slurm", 2, False), "no backend 'slurm'; there are loky"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "loky", 0, False), "0 workers do no work"),
     ],
@@ -148,7 +186,7 @@ def test_bad_input_is_one_sentence(tmp_path, call, sentence):
 
 
 def test_bad_files_are_one_sentence(tmp_path):
-    cell = Cell.of("risk", d=2, N=5, M=5, spectrum="isotropic", noise_variance=0.0, seed=0, prompts=10)
+    (cell,) = Grid(d=(2,), N=(5,), prompts=10).cells()
     run([cell], tmp_path, "sequential", 1, progress=False)
     stored = tmp_path / "cells" / f"{cell.key}.json"
     assert json.loads(stored.read_text())[0]["learner"] == "linear attention, exact"

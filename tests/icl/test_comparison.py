@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from glyptic.errors import InputError
-from glyptic.icl.experiments.comparison import Comparison, compare
+from glyptic.icl.experiments.comparison import LearnerComparison, compare
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem, ProblemError
 
 
 def curves_of(**settings):
-    return {one.name: one for one in compare(Comparison(**settings), progress=False)}
+    return {one.name: one for one in compare(LearnerComparison(**settings), progress=False)}
 
 
 def test_linear_attention_ends_at_its_exact_risk():
@@ -54,7 +54,7 @@ def test_shifts():
 
 
 def test_the_decoder_is_trained_once_and_kept(tmp_path):
-    settings = Comparison(d=2, N=4, baselines=("ridge",), prompts=100, steps=5)
+    settings = LearnerComparison(d=2, N=4, baselines=("ridge",), prompts=100, steps=5)
     path = tmp_path / "decoder.safetensors"
     first = compare(settings, path, progress=False)
     stamp = path.stat().st_mtime_ns
@@ -66,6 +66,6 @@ def test_the_decoder_is_trained_once_and_kept(tmp_path):
 
 def test_bad_input_is_one_sentence():
     with pytest.raises(InputError, match="prompts is 0, and must be"):
-        Comparison(prompts=0)
+        LearnerComparison(prompts=0)
     with pytest.raises(ProblemError, match="no shift 'twist'"):
         curves_of(shift="twist")

@@ -5,7 +5,7 @@ import pytest
 
 from glyptic.icl.experiments.curves import bootstrap, curve, wrong_sign
 from glyptic.icl.experiments.prompts import sample
-from glyptic.icl.experiments.tasks import Classification, Linear
+from glyptic.icl.experiments.tasks import Classification, LinearTask
 from glyptic.icl.theory.problem import ProblemError
 
 
@@ -28,7 +28,7 @@ def test_bands_resample_whole_prompts_and_are_seeded():
 
 
 def test_what_has_no_answer_drops_out():
-    prompts = sample(Linear(2), np.random.default_rng(0), 30, 4)
+    prompts = sample(LinearTask(2), np.random.default_rng(0), 30, 4)
     answer = np.zeros((30, 3))
     answer[:, 1] = np.nan
     rows = curve("one", answer, prompts, [0, 2, 4]).rows()

@@ -9,7 +9,7 @@ import torch
 from glyptic.icl.experiments.bayes import ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, DecoderSize, decoder_plan
 from glyptic.icl.experiments.prompts import Prompts, sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.experiments.training import answers, train
 from glyptic.icl.theory.problem import ProblemError
 
@@ -17,7 +17,7 @@ SMALL = DecoderSize(width=32, layers=2, heads=2)
 
 
 def prompts_of(count=6, N=5, d=3) -> Prompts:
-    return sample(Linear(d, 0.5), np.random.default_rng(0), count, N)
+    return sample(LinearTask(d, 0.5), np.random.default_rng(0), count, N)
 
 
 def test_query_k_sees_exactly_the_first_k_examples():
@@ -50,8 +50,8 @@ def test_the_seed_decides_the_start():
 def test_it_learns():
     d, noise_variance, N = 1, 0.25, 5
     learner = DecoderLearner(d, N, SMALL)
-    train(learner, Linear(d, noise_variance), decoder_plan(d, noise_variance, N, steps=400, batch=32), progress=False)
-    test = sample(Linear(d, noise_variance), np.random.default_rng(1), 2000, N)
+    train(learner, LinearTask(d, noise_variance), decoder_plan(d, noise_variance, N, steps=400, batch=32), progress=False)
+    test = sample(LinearTask(d, noise_variance), np.random.default_rng(1), 2000, N)
     error = ((answers(learner, test, [N])[:, 0] - test.target[:, -1]) ** 2).mean()
     assert error < 0.45  # answering 0 has risk 1, ridge 0.06
 
@@ -64,10 +64,10 @@ def test_within_fifteen_percent_of_bayes_optimal_ridge(tmp_path):
     torch.set_num_threads(1)
     begin = time.process_time()
     plan = decoder_plan(d, noise_variance, N, steps=14_000)
-    train(learner, Linear(d, noise_variance), plan, checkpoint=tmp_path / "it.safetensors")
+    train(learner, LinearTask(d, noise_variance), plan, checkpoint=tmp_path / "it.safetensors")
     assert time.process_time() - begin < 600
     torch.set_num_threads(threads)
-    test = sample(Linear(d, noise_variance), np.random.default_rng(99), 4000, N)
+    test = sample(LinearTask(d, noise_variance), np.random.default_rng(99), 4000, N)
     counts = range(N + 1)
     decoder = ((answers(learner, test, counts) - test.target) ** 2).mean(axis=0)
     ridge = ((ridge_answers(test, noise_variance, counts) - test.target) ** 2).mean(axis=0)

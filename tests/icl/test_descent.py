@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from glyptic.errors import InputError
 from glyptic.icl.experiments.descent import descent_risk, sampled_moments, trained_risk
 from glyptic.icl.experiments.prompts import sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.theory.depth import best_descent, preconditioned_gd
 
 
@@ -40,7 +40,7 @@ def test_two_steps_by_quadrature(s2):
 @pytest.mark.parametrize("s2", [0.0, 0.5])
 def test_the_risk_is_that_of_running_the_descent(s2):
     best = best_descent(4, 12, 3, noise_variance=s2)
-    prompts = sample(Linear(4, s2), np.random.default_rng(5), 100_000, 12)
+    prompts = sample(LinearTask(4, s2), np.random.default_rng(5), 100_000, 12)
     steps = [a * np.eye(4) for a in best.steps]
     answer = preconditioned_gd(prompts.context_x, prompts.context_y, prompts.query_x[:, -1], steps)
     error = (answer - prompts.target[:, -1]) ** 2

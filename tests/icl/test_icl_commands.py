@@ -8,10 +8,10 @@ import pytest
 import tyro
 
 from glyptic.cli import main
-from glyptic.cli.icl.compare import Compare
-from glyptic.cli.icl.reproduce import Reproduce
-from glyptic.cli.icl.sweep import Sweep
-from glyptic.cli.icl.train import Train
+from glyptic.cli.icl.compare import CompareCommand
+from glyptic.cli.icl.reproduce import ReproduceCommand
+from glyptic.cli.icl.sweep import SweepCommand
+from glyptic.cli.icl.train import TrainCommand
 from glyptic.errors import GlypticError
 
 
@@ -20,14 +20,14 @@ def call(command, text: str, out) -> None:
 
 
 def test_train(tmp_path, capsys):
-    call(Train, "--d 2 --N 6 --optimizer sgd --steps 20 --batch 8", tmp_path / "run")
+    call(TrainCommand, "--d 2 --N 6 --optimizer sgd --steps 20 --batch 8", tmp_path / "run")
     printed = capsys.readouterr().out
     assert "linear attention, exact minimum" in printed
     assert {file.suffix for file in tmp_path.iterdir()} == {".svg", ".png", ".csv", ".safetensors"}
 
 
 def test_compare(tmp_path, capsys):
-    call(Compare, "--task tree --d 2 --N 6 --prompts 20 --slow-prompts 3 --steps 2", tmp_path / "c")
+    call(CompareCommand, "--task tree --d 2 --N 6 --prompts 20 --slow-prompts 3 --steps 2", tmp_path / "c")
     printed = capsys.readouterr().out
     for name in ("decoder, trained", "CART", "gradient boosting", "Lasso"):
         assert name in printed
@@ -40,7 +40,7 @@ def test_ridge_is_called_bayes_optimal_only_where_it_is(tmp_path, capsys):
              "noisy skew": True, "noisy scale-y:2": False, "noisy noise:1": False}  # fmt: skip
     for case, optimal in cases.items():
         task, shift = case.split()
-        call(Compare, f"--task {task} --shift {shift} --d 2 --N 3 --prompts 5 --baselines ridge", tmp_path / "c")
+        call(CompareCommand, f"--task {task} --shift {shift} --d 2 --N 3 --prompts 5 --baselines ridge", tmp_path / "c")
         printed = capsys.readouterr().out
         assert ("ridge, Bayes-optimal (s² = " in printed) == optimal, case
         assert ("ridge, penalty " in printed) != optimal, case
@@ -51,17 +51,18 @@ def test_ticks_and_legends_say_what_is_drawn(tmp_path):
     from glyptic import figures
     from glyptic.icl.experiments import over_flow, sweeps
     from glyptic.icl.experiments.cells import run
-    from glyptic.icl.experiments.comparison import Comparison, compare
+    from glyptic.icl.experiments.comparison import LearnerComparison, compare
     from glyptic.icl.experiments.curves import draw_comparison
 
     _, axes = figures.new()
-    trained = over_flow.Run(d=2, N=6, steps=40, batch=16)
+    trained = over_flow.TrainingRun(d=2, N=6, steps=40, batch=16)
     rows = over_flow.draw(axes, trained, over_flow.fit(trained, progress=False)[1])
     assert len(axes.get_yticks()) >= 3
     assert not any(isinstance(value, float) and math.isnan(value) for row in rows for value in row.values())
 
     _, axes = figures.new()
-    draw_comparison(axes, compare(Comparison(d=2, N=5, every=1, prompts=20, baselines=("ols",)), progress=False), "noisy", 2)
+    few = LearnerComparison(d=2, N=5, every=1, prompts=20, baselines=("ols",))
+    draw_comparison(axes, compare(few, progress=False), "noisy", 2)
     assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
     _, axes = figures.new()
@@ -75,14 +76,14 @@ def test_ticks_and_legends_say_what_is_drawn(tmp_path):
 
 def test_compare_every_task_and_shift_prints_a_table(tmp_path, capsys):
     for task in ("linear", "noisy", "sparse", "relu", "quadratic", "classification"):
-        call(Compare, f"--task {task} --d 3 --N 4 --prompts 5 --baselines ols knn", tmp_path / task)
+        call(CompareCommand, f"--task {task} --d 3 --N 4 --prompts 5 --baselines ols knn", tmp_path / task)
     for shift in ("skew", "orthogonal-query", "overlapping-query", "noise:2"):
-        call(Compare, f"--shift {shift} --d 3 --N 4 --prompts 5 --baselines ols", tmp_path / "shift")
+        call(CompareCommand, f"--shift {shift} --d 3 --N 4 --prompts 5 --baselines ols", tmp_path / "shift")
     assert capsys.readouterr().out.count("least squares ") == 10
 
 
 def test_sweep(tmp_path, capsys):
-    call(Sweep, "--d 2 --N 4 8 --M 5 10 --noise-variance 0 1 --prompts 50 --backend sequential --table csv", tmp_path)
+    call(SweepCommand, "--d 2 --N 4 8 --M 5 10 --noise-variance 0 1 --prompts 50 --backend sequential --table csv", tmp_path)
     assert "ridge, Bayes-optimal" in capsys.readouterr().out
     assert len((tmp_path / "sweep.csv").read_text().splitlines()) == 1 + 8 * 3
     assert (tmp_path / "sweep-figure.svg").exists()
@@ -91,15 +92,15 @@ def test_sweep(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("command", "text", "sentence"),
     [
-        (Train, "--d 0", "--d is 0, and must be"),
-        (Train, "--learner decoder", "a noise variance"),
-        (Train, "--spectrum 1,0,1 --d 3", "singular|positive"),
-        (Train, "--noise-variance nan", "nan|finite|noise"),
-        (Compare, "--baselines svm --N 2", "no baseline 'svm'"),
-        (Compare, "--shift twist", "no shift 'twist'"),
-        (Sweep, "--N 0", "--N\\[0\\] is 0"),
-        (Sweep, "--noise-variance nan", "noise-variance\\[0\\] is nan"),
-        (Reproduce, "--workers 0 --only depth", "--workers is 0"),
+        (TrainCommand, "--d 0", "--d is 0, and must be"),
+        (TrainCommand, "--learner decoder", "a noise variance"),
+        (TrainCommand, "--spectrum 1,0,1 --d 3", "singular|positive"),
+        (TrainCommand, "--noise-variance nan", "nan|finite|noise"),
+        (CompareCommand, "--baselines svm --N 2", "no baseline 'svm'"),
+        (CompareCommand, "--shift twist", "no shift 'twist'"),
+        (SweepCommand, "--N 0", "--N\\[0\\] is 0"),
+        (SweepCommand, "--noise-variance nan", "noise-variance\\[0\\] is nan"),
+        (ReproduceCommand, "--workers 0 --only depth", "--workers is 0"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, command, text, sentence):

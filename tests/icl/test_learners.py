@@ -7,7 +7,7 @@ import torch
 from glyptic.errors import InputError
 from glyptic.icl.experiments.learners import DeepLinearAttention, LinearAttention, SoftmaxAttention, parameter_count
 from glyptic.icl.experiments.prompts import sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.experiments.training import Plan, answers, train
 from glyptic.icl.theory.depth import preconditioned_gd
 from glyptic.icl.theory.lsa import Blocks, linear_attention, predict, prompt
@@ -19,7 +19,7 @@ D, N = 4, 7
 
 @pytest.fixture
 def prompts():
-    return sample(Linear(D, noise_variance=0.09), np.random.default_rng(1), 50, N)
+    return sample(LinearTask(D, noise_variance=0.09), np.random.default_rng(1), 50, N)
 
 
 def random_blocks():
@@ -75,11 +75,11 @@ def test_two_opposite_softmax_heads_contain_linear_attention(prompts):
 
 def test_one_softmax_head_is_worse_than_linear_attention_and_two_match_it():
     problem = Problem.isotropic(3, 12)
-    test = sample(Linear(3), np.random.default_rng(0), 20_000, 12)
+    test = sample(LinearTask(3), np.random.default_rng(0), 20_000, 12)
     ratios = []
     for heads in (1, 2):
         learner = SoftmaxAttention(3, heads, start=0.1)
-        train(learner, Linear(3), Plan(steps=500, N=12, rate=0.05, batch=128), progress=False)
+        train(learner, LinearTask(3), Plan(steps=500, N=12, rate=0.05, batch=128), progress=False)
         error = (answers(learner, test, [12])[:, 0] - test.target[:, 12]) ** 2
         ratios.append(error.mean() / (2 * minimum_loss(problem)))
     assert ratios[0] > 1.6

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from glyptic import figures
-from glyptic.icl.experiments.over_flow import LEARNERS, Run, draw, fit, summary
+from glyptic.icl.experiments.over_flow import LEARNERS, TrainingRun, draw, fit, summary
 from glyptic.icl.theory.problem import ProblemError
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_trains_and_is_drawn(learner):
-    run = Run(learner, d=2, N=5, noise_variance=0.5, steps=20, batch=16, layers=1, width=16, rate=0.005)
+    run = TrainingRun(learner, d=2, N=5, noise_variance=0.5, steps=20, batch=16, layers=1, width=16, rate=0.005)
     _, history = fit(run, progress=False)
     rows = summary(run, history)
     assert rows[0]["risk"] == history[-1]["risk"]
@@ -22,7 +22,7 @@ def test_every_learner_trains_and_is_drawn(learner):
 
 
 def test_sgd_is_drawn_over_the_flow():
-    run = Run(d=2, N=8, optimizer="sgd", rate=0.02, steps=200, batch=400)
+    run = TrainingRun(d=2, N=8, optimizer="sgd", rate=0.02, steps=200, batch=400)
     _, history = fit(run, progress=False)
     _, axes = figures.new()
     data = draw(axes, run, history)
@@ -34,16 +34,16 @@ def test_sgd_is_drawn_over_the_flow():
 
 
 def test_the_curriculum_reaches_the_plan():
-    assert Run(curriculum=50).plan.curriculum.at(60, d=5, N=20) == (2, 5)
-    assert Run().plan.curriculum is None
+    assert TrainingRun(curriculum=50).plan.curriculum.at(60, d=5, N=20) == (2, 5)
+    assert TrainingRun().plan.curriculum is None
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: Run("mamba"), "no learner 'mamba'; there are lsa, softmax"),
-        (lambda: Run("decoder"), "give the task a noise variance"),
-        (lambda: fit(Run(spectrum="cubic"), progress=False), "cubic"),
+        (lambda: TrainingRun("mamba"), "no learner 'mamba'; there are lsa, softmax"),
+        (lambda: TrainingRun("decoder"), "give the task a noise variance"),
+        (lambda: fit(TrainingRun(spectrum="cubic"), progress=False), "cubic"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glyptic.errors import GlypticError, InputError
-from glyptic.icl.experiments.over_flow import Run
+from glyptic.icl.experiments.over_flow import TrainingRun
 from glyptic.icl.experiments.prompt_shifts import shift_named
 from glyptic.icl.theory.flow import full_flow
 from glyptic.icl.theory.landscape import basins
@@ -74,10 +74,10 @@ BAD = {
     "noise below 0": (lambda: shift_named("noise:-1"), "noise variance of the shift noise:-1 is -1.0"),
     "an infinite scale of x": (lambda: shift_named("scale-x:inf"), "factor of the inputs is inf"),
     "a scale of y of NaN": (lambda: shift_named("scale-y:nan"), "factor of the labels is nan"),
-    "a run on a singular Λ": (lambda: Run(d=2, spectrum="1,0"), "covariance Λ is singular"),
-    "a run with noise of NaN": (lambda: Run(noise_variance=np.nan), "noise_variance is nan"),
-    "a run with noise below 0": (lambda: Run(noise_variance=-0.5), "noise_variance is -0.5"),
-    "a run with N = 0": (lambda: Run(N=0), "N is 0"),
+    "a run on a singular Λ": (lambda: TrainingRun(d=2, spectrum="1,0"), "covariance Λ is singular"),
+    "a run with noise of NaN": (lambda: TrainingRun(noise_variance=np.nan), "noise_variance is nan"),
+    "a run with noise below 0": (lambda: TrainingRun(noise_variance=-0.5), "noise_variance is -0.5"),
+    "a run with N = 0": (lambda: TrainingRun(N=0), "N is 0"),
 }
 
 
@@ -96,7 +96,7 @@ def test_bad_input_is_one_sentence(name):
 def test_the_command_line_prints_the_sentence(monkeypatch, capsys, tmp_path):
     from glyptic import cli
 
-    monkeypatch.setitem(cli.COMMANDS, "icl flow", ("glyptic.cli.icl.flow:Flow", "gradient flow"))
+    monkeypatch.setitem(cli.COMMANDS, "icl flow", ("glyptic.cli.icl.flow:FlowCommand", "gradient flow"))
     assert cli.main(["icl", "flow", "--spectrum", "1,0", "--d", "2", "--out", str(tmp_path / "flow")]) == 2
     captured = capsys.readouterr()
     assert "covariance Λ is singular" in captured.err

@@ -18,7 +18,7 @@ def small(headline: Headline, **changes) -> Headline:
         if dict(cell.parameters).get("layers", 1) > 2:
             continue
         parameters = {**dict(cell.parameters), **{k: v for k, v in changes.items() if k in dict(cell.parameters)}}
-        cells.append(Cell.of(cell.measure, **parameters))
+        cells.append(Cell.of(cell.measure, parameters))
     return replace(headline, cells=tuple(cells))
 
 

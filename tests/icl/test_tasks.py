@@ -11,7 +11,7 @@ from glyptic.icl.experiments.tasks import (
     TASKS,
     Classification,
     DecisionTree,
-    Linear,
+    LinearTask,
     Quadratic,
     ReluNet,
     SparseLinear,
@@ -32,7 +32,7 @@ def drawn(task, shift="none", prompts=B, N=N) -> Prompts:
 @pytest.mark.parametrize(
     ("task", "power"),
     [
-        (Linear(D), D),
+        (LinearTask(D), D),
         (SparseLinear(D, 2), 2),
         (Quadratic(D), D),
         (ReluNet(D, 20), D),
@@ -47,7 +47,7 @@ def test_power_of_each_task(task, power):
 
 def test_linear_tasks_are_linear_and_sparse_ones_sparse():
     basis = np.broadcast_to(np.eye(D), (50, D, D))
-    for task, nonzero in ((Linear(D), D), (SparseLinear(D, 2), 2)):
+    for task, nonzero in ((LinearTask(D), D), (SparseLinear(D, 2), 2)):
         function = task.draw(rng(), 50)
         w = function(basis)
         assert (np.count_nonzero(w, axis=1) == nonzero).all()
@@ -80,26 +80,26 @@ def test_tree_is_a_tree_of_signs_to_scikit_learn():
 
 
 def test_noise_is_in_the_context_only():
-    clean, noisy = drawn(Linear(D)), drawn(Linear(D, noise_variance=0.25))
+    clean, noisy = drawn(LinearTask(D)), drawn(LinearTask(D, noise_variance=0.25))
     assert np.array_equal(clean.target, noisy.target)
     assert np.array_equal(clean.context_y, clean.target[:, :-1])
     assert abs((noisy.context_y - clean.context_y).std() - 0.5) < 0.01
 
 
 def test_curriculum_switches_coordinates_off():
-    prompts = sample(Linear(D), rng(), 10, N, active=2)
+    prompts = sample(LinearTask(D), rng(), 10, N, active=2)
     assert not prompts.context_x[:, :, 2:].any()
     assert prompts.context_x[:, :, :2].all()
 
 
 def test_covariates():
-    x = sample(Linear(3), rng(), B, N, anisotropic(np.array([4.0, 1.0, 0.25]))).context_x
+    x = sample(LinearTask(3), rng(), B, N, anisotropic(np.array([4.0, 1.0, 0.25]))).context_x
     assert np.allclose(np.cov(x.reshape(-1, 3).T), np.diag([4, 1, 0.25]), atol=0.1)
 
 
 def test_quadrants():
     for name, agree in (("random-quadrant", 0.5), ("opposite-quadrant", 0.0)):
-        prompts = drawn(Linear(D), name)
+        prompts = drawn(LinearTask(D), name)
         signs = np.sign(prompts.context_x)
         assert (signs == signs[:, :1]).all()
         same = np.sign(prompts.query_x[:, 1:]) == signs[:, :1]
@@ -108,7 +108,7 @@ def test_quadrants():
 
 @pytest.mark.parametrize(("name", "scales"), [("subspace", [1, 1, 1, 0, 0, 0]), ("skew", 1 / np.arange(1, 7))])
 def test_subspace_and_skew_keep_the_power_and_the_spectrum(name, scales):
-    x = drawn(Linear(D), name, prompts=300, N=200).context_x
+    x = drawn(LinearTask(D), name, prompts=300, N=200).context_x
     assert abs((x**2).sum(-1).mean() - D) < 0.1
     found = np.sqrt(np.sort(np.linalg.eigvalsh(x.transpose(0, 2, 1) @ x / 200).mean(0).clip(0))[::-1])
     scales = np.array(scales) * np.sqrt(D / np.sum(np.square(scales)))
@@ -116,12 +116,12 @@ def test_subspace_and_skew_keep_the_power_and_the_spectrum(name, scales):
 
 
 def test_orthogonal_and_overlapping_queries():
-    prompts = drawn(Linear(D), "orthogonal-query", prompts=200)
+    prompts = drawn(LinearTask(D), "orthogonal-query", prompts=200)
     for k in range(D):
         inner = np.einsum("bkd,bd->bk", prompts.context_x[:, :k], prompts.query_x[:, k])
         assert np.abs(inner).max(initial=0) < 1e-9
     assert np.isnan(prompts.query_x[:, D:]).all()
-    prompts = drawn(Linear(D), "overlapping-query", prompts=200)
+    prompts = drawn(LinearTask(D), "overlapping-query", prompts=200)
     assert np.isnan(prompts.query_x[:, 0]).all()
     for k in range(1, N + 1):
         distance = np.abs(prompts.context_x[:, :k] - prompts.query_x[:, None, k]).sum(-1)
@@ -129,10 +129,10 @@ def test_orthogonal_and_overlapping_queries():
 
 
 def test_scales_and_extra_noise():
-    plain = drawn(Linear(D))
-    assert np.array_equal(drawn(Linear(D), "scale-x:2").context_x, 2 * plain.context_x)
-    assert np.allclose(drawn(Linear(D), "scale-y:0.5").target, 0.5 * plain.target)
-    assert abs((drawn(Linear(D), "noise:1").context_y - plain.context_y).std() - 1) < 0.02
+    plain = drawn(LinearTask(D))
+    assert np.array_equal(drawn(LinearTask(D), "scale-x:2").context_x, 2 * plain.context_x)
+    assert np.allclose(drawn(LinearTask(D), "scale-y:0.5").target, 0.5 * plain.target)
+    assert abs((drawn(LinearTask(D), "noise:1").context_y - plain.context_y).std() - 1) < 0.02
 
 
 def test_every_task_meets_every_shift():
@@ -152,10 +152,21 @@ def test_every_task_meets_every_shift():
         (lambda: SparseLinear(3, 4), "4 nonzero weights do not fit d = 3"),
         (lambda: shift_named("rotate"), "no shift 'rotate'; there are none, random-quadrant"),
         (lambda: shift_named("scale-x:big"), "no shift 'scale-x:big'"),
-        (lambda: sample(Linear(3), rng(), 0, 4), "prompts is 0, and must be"),
-        (lambda: sample(Linear(3), rng(), 1, 4, anisotropic(np.ones(2))), "has 2 numbers but d = 3"),
+        (lambda: sample(LinearTask(3), rng(), 0, 4), "prompts is 0, and must be"),
+        (lambda: sample(LinearTask(3), rng(), 1, 4, anisotropic(np.ones(2))), "has 2 numbers but d = 3"),
     ],
 )
 def test_bad_input_is_one_sentence(call, sentence):
     with pytest.raises(InputError, match=sentence):
         call()
+
+
+def test_saved_runs_know_their_tasks_by_what_they_were_called():
+    """It is in the identity of every checkpoint: with another text, a run that was saved would be refused as another's."""
+    assert [str(task_named(name, 4)) for name in ("linear", "noisy", "sparse", "quadratic", "classification")] == [
+        "Linear(d=4, noise_variance=0.0)",
+        "Linear(d=4, noise_variance=0.25)",
+        "SparseLinear(d=4, nonzero=1, noise_variance=0.0)",
+        "Quadratic(d=4, noise_variance=0.0)",
+        "Classification(d=4, noise_variance=0.0)",
+    ]

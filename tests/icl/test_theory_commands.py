@@ -7,11 +7,11 @@ import pytest
 import tyro
 
 from glyptic import figures
-from glyptic.cli.icl.diversity import Diversity
-from glyptic.cli.icl.flow import Flow
-from glyptic.cli.icl.landscape import Landscape
+from glyptic.cli.icl.diversity import DiversityCommand
+from glyptic.cli.icl.flow import FlowCommand
+from glyptic.cli.icl.landscape import LandscapeCommand
 from glyptic.cli.icl.risk import RiskCommand
-from glyptic.cli.icl.separate import Separate
+from glyptic.cli.icl.separate import SeparateCommand
 from glyptic.cli.icl.shift import ShiftCommand
 from glyptic.errors import FileError
 from glyptic.icl.theory import pictures
@@ -22,18 +22,18 @@ from glyptic.icl.theory.simulate import Estimate
 pytest.importorskip("matplotlib")
 
 COMMANDS = {
-    "flow": (Flow, "--d 3", "W^PV: p2", "excess"),
-    "flow-isotropic": (Flow, "--d 2 --spectrum isotropic --no-full", "balance", "logistic"),
+    "flow": (FlowCommand, "--d 3", "W^PV: p2", "excess"),
+    "flow-isotropic": (FlowCommand, "--d 2 --spectrum isotropic --no-full", "balance", "logistic"),
     "risk": (RiskCommand, "--d 2 --prompts 2000", "heteroscedastic", "variance"),
     "risk-exact": (RiskCommand, "--d 2 --prompts 0", "slope of the variance in M: -1.000", "bias"),
     "shift": (ShiftCommand, "--d 2 --prompts 1000", "inputs twice as large", "relative"),
     "shift-exact": (ShiftCommand, "--d 2 --prompts 0 --noise-variance 0.1", "random", "limit"),
-    "landscape": (Landscape, "--starts 20 --tries 5", "spurious minimum", "kind"),
-    "separate": (Separate, "--d 2 --heads 2", "closed form", "learnt_1"),
-    "separate-one": (Separate, "--d 1 --heads 1 --N 1", "closed form", "loss"),
-    "separate-wide": (Separate, "--d 3 --heads 1 --rank 2 --deviation 0.05 --noise-variance 0.1", "difference", "panel"),
-    "diversity": (Diversity, "--d 3 --N 6 --M 5 --draws 10", "K and k", "new_standard_error"),
-    "diversity-one": (Diversity, "--d 1 --N 1 --M 1 --tasks 1 2 --draws 2 --spectrum 2", "pool_limit", "best"),
+    "landscape": (LandscapeCommand, "--starts 20 --tries 5", "spurious minimum", "kind"),
+    "separate": (SeparateCommand, "--d 2 --heads 2", "closed form", "learnt_1"),
+    "separate-one": (SeparateCommand, "--d 1 --heads 1 --N 1", "closed form", "loss"),
+    "separate-wide": (SeparateCommand, "--d 3 --heads 1 --rank 2 --deviation 0.05 --noise-variance 0.1", "difference", "panel"),
+    "diversity": (DiversityCommand, "--d 3 --N 6 --M 5 --draws 10", "K and k", "new_standard_error"),
+    "diversity-one": (DiversityCommand, "--d 1 --N 1 --M 1 --tasks 1 2 --draws 2 --spectrum 2", "pool_limit", "best"),
 }
 
 
@@ -65,7 +65,7 @@ def test_shift_in_one_dimension(tmp_path, capsys):
 @pytest.mark.parametrize("words", ["--d 1 --N 1 --noise-variance 1e50", "--d 2 --spectrum 1e-59,1e-59", "--d 2 --N 9"])
 def test_flow_in_any_units(words, tmp_path, capsys):
     """What is above rounding was told by 1e-16, and with a small Λ nothing was: a crash."""
-    tyro.cli(Flow, args=[*words.split(), "--out", str(tmp_path / "flow")]).main()
+    tyro.cli(FlowCommand, args=[*words.split(), "--out", str(tmp_path / "flow")]).main()
     assert "PL ratio" in capsys.readouterr().out
 
 
@@ -80,12 +80,12 @@ def test_one_prompt_has_no_standard_error(command, tmp_path):
 
 def test_separate_from_a_large_start(tmp_path, capsys):
     """The merged flow beside it is drawn as far as it comes, and does not ask for another σ."""
-    Separate(d=2, heads=2, deviation=3.0, out=tmp_path / "separate").main()
+    SeparateCommand(d=2, heads=2, deviation=3.0, out=tmp_path / "separate").main()
     assert "closed form" in capsys.readouterr().out
 
 
 def test_other_training_lengths_list_their_minima(tmp_path, capsys):
-    Landscape(d=3, spectrum="isotropic", starts=2, tries=2, other_N=(3, 10, 20), out=tmp_path / "landscape").main()
+    LandscapeCommand(d=3, spectrum="isotropic", starts=2, tries=2, other_N=(3, 10, 20), out=tmp_path / "landscape").main()
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     listed = [" ".join(row[:3]) for row in rows if row[:1] in (["3"], ["10"], ["20"])]
     assert listed == ["3 1 0", "10 0 0", "20 0 1"]
@@ -111,7 +111,7 @@ def test_the_landscape_draws_flows_where_they_are(tmp_path):
 
 
 def test_a_start_above_the_threshold_warns_and_goes_on(tmp_path, capsys):
-    Flow(d=2, sigma=2.0, full=False, out=tmp_path / "flow").main()
+    FlowCommand(d=2, sigma=2.0, full=False, out=tmp_path / "flow").main()
     captured = capsys.readouterr()
     assert "glyptic icl flow: σ = 2 is not below the theorem's threshold" in captured.err
     assert "W^PV: p2" in captured.out

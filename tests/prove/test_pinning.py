@@ -238,11 +238,12 @@ def _version(python: str) -> tuple[int, ...]:
 
 def test_every_python_on_this_machine_gives_the_same_digest(tmp_path):
     """The module alone, in a package of its own: other versions have no numpy here."""
-    (tmp_path / "glyptic" / "prove" / "portable").mkdir(parents=True)
+    portable = tmp_path / "glyptic" / "prove" / "portable"
+    portable.mkdir(parents=True)
     (tmp_path / "glyptic" / "__init__.py").write_text(f"__version__ = {glyptic.__version__!r}\n")
-    (tmp_path / "glyptic" / "prove" / "__init__.py").write_text("")
-    (tmp_path / "glyptic" / "prove" / "portable" / "__init__.py").write_text("")
-    shutil.copy(pinning.__file__, tmp_path / "glyptic" / "prove" / "portable" / "pinning.py")
+    for folder in (portable.parent, portable):
+        (folder / "__init__.py").write_text("")
+    shutil.copy(pinning.__file__, portable / "pinning.py")
     (tmp_path / "judging.py").write_text(JUDGING)
     (tmp_path / "helpers.py").write_text(HELPERS.format(limit=3))
     said = {of_script(tmp_path, python, tmp_path) for python in (sys.executable, *other_pythons())}
@@ -268,3 +269,12 @@ def test_nothing_of_a_version_of_python_is_in_it():
     text = pinned(helped).text
     assert repr("def many(text):\n    return len(text) > LIMIT") in text
     assert not re.search(r"co_|bytecode|Load\(", text)
+
+
+def test_the_code_that_seals_journals_is_all_of_glyptic(monkeypatch):
+    """After a move it was that of `prove` alone, and a journal would have outlived a change of the numbers."""
+    read = []
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or b"")
+    pinning.code_of_glyptic.__wrapped__()
+    root = Path(glyptic.__file__).parent
+    assert {path.relative_to(root).parts[0] for path in read} >= {"numbers", "exact", "prove", "parallel.py", "__init__.py"}

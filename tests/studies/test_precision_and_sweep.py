@@ -1,5 +1,7 @@
 """Least precision and sweeps against what is known by other means."""
 
+import csv
+import json
 from fractions import Fraction
 from itertools import product
 
@@ -7,6 +9,7 @@ import pytest
 from tests.prove.examples import averaging_majority, broken, last_token
 
 from glyptic.carve.examples import majority, modular
+from glyptic.cli import main
 from glyptic.errors import FileError, FormatError, InputError, ModelError
 from glyptic.languages import tomita
 from glyptic.numbers import Fixed
@@ -174,14 +177,26 @@ def test_a_sweep_goes_on_where_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr("glyptic.studies.sweeps.check", refuse)
     assert len(sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET).verdicts) == 3
-    with pytest.raises(FileError, match="not a file of the sweep"):
+    with pytest.raises(FileError, match="is not a file of the sweep 'another', as this version writes it; delete it"):
         sweep(AMPLIFIED, "fixed:1..3", kept=kept, name="another", **QUIET)
     changed = Claim(Values("x"), x * B * B >= B, requires=x > 0, name=AMPLIFIED.name)  # of the same name, and another
     with pytest.raises(AssertionError, match="checked again"):
         sweep(changed, "fixed:1..3", kept=kept, **QUIET)
+    for old, new in (("Proved", "Refuted"), ('"inputs": 31', '"inputs": 32')):
+        edited = tmp_path / "edited.json"
+        edited.write_text(kept.read_text().replace(old, new))
+        with pytest.raises(FileError, match="was edited, or written by another Glyptic; delete it"):
+            sweep(AMPLIFIED, "fixed:1..3", kept=edited, **QUIET)
     kept.write_text("x")
-    with pytest.raises(FileError, match="cannot be read as a sweep"):
+    with pytest.raises(FileError, match="is not a file of the sweep 'two products amplify': it is not JSON"):
         sweep(AMPLIFIED, "fixed:1..3", kept=kept, **QUIET)
+
+
+def test_other_formats_do_not_push_out_what_is_kept(tmp_path):
+    kept = tmp_path / "sweep.json"
+    for formats in ("fixed:1..2", "fixed:3", "fixed:2"):
+        sweep(AMPLIFIED, formats, kept=kept, **QUIET)
+    assert [*json.loads(kept.read_text())["cells"]] == ["fixed:1", "fixed:2", "fixed:3"]
 
 
 def test_a_kept_sweep_forgets_what_changed(tmp_path):
@@ -236,16 +251,47 @@ def test_grids():
 def test_a_picture_of_others_is_not_drawn_over(kind, tmp_path):
     from matplotlib.figure import Figure
 
-    from glyptic.studies.pictures import _save
+    from glyptic.figures import check_place, save_as
 
     theirs, ours = tmp_path / f"theirs.{kind}", tmp_path / f"ours.{kind}"
     Figure().savefig(theirs)
     before = theirs.read_bytes()
-    with pytest.raises(FileError, match=r"is there, and was not drawn by Glyptic: remove it"):
-        _save(Figure(), theirs)
+    for refused in (lambda: save_as(Figure(), {"s": [1]}, theirs), lambda: check_place(theirs, ["s"])):
+        with pytest.raises(FileError, match=rf"theirs\.{kind} is there, and was not written by Glyptic: remove it"):
+            refused()
     assert theirs.read_bytes() == before
+    assert not (tmp_path / "theirs.csv").exists()
+    whole = set()
     for _ in range(2):
-        _save(Figure(), ours)
+        check_place(ours, ["s"])
+        assert save_as(Figure(), {"s": [1]}, ours) == [ours, tmp_path / "ours.csv"]
+        whole.add(ours.read_bytes())
+    assert len(whole) == 1  # the same data give the same bytes
+    assert (tmp_path / "ours.csv").read_text() == "s\n1\n"
+
+
+def test_a_table_of_others_beside_a_figure_is_told_before_the_work(tmp_path):
+    from glyptic.figures import check_place
+
+    table = tmp_path / "sweep.csv"
+    table.write_text("mine\n1\n")
+    with pytest.raises(FileError, match=r"sweep\.csv is there, and was not written by Glyptic"):
+        check_place(tmp_path / "sweep.svg", ["format", "answer"])
+    words = ["prove", "parity:2", "--never-zero-attention", "--formats", "fixed:2", "--figure", str(tmp_path / "sweep.svg")]
+    assert main(words) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["sweep.csv"]
+    assert table.read_text() == "mine\n1\n"
+
+
+def test_a_figure_has_its_data_beside_it(tmp_path):
+    found = sweep(AMPLIFIED, "fixed:1..2", **QUIET)
+    assert found.figure(tmp_path / "sweep.png") == [tmp_path / "sweep.png", tmp_path / "sweep.csv"]
+    rows = list(csv.DictReader((tmp_path / "sweep.csv").open()))
+    assert [*rows[0].values()] == ["fixed:1", "Refuted", "7", "x = 1/2: [[x·B]·B] is 1/2"]
+    assert [*rows[1].values()] == ["fixed:2", "Proved", "31", ""]
+    needs = least_precision(averaging_majority, 2, of=more_ones, **QUIET)
+    assert needs.figure(tmp_path / "s.svg")[1] == tmp_path / "s.csv"
+    assert [row["s"] for row in csv.DictReader((tmp_path / "s.csv").open())] == [str(need.s) for need in needs.needs]
 
 
 def test_figures_are_in_the_style_of_all_others(monkeypatch):
@@ -255,7 +301,7 @@ def test_figures_are_in_the_style_of_all_others(monkeypatch):
     from glyptic.studies import pictures as figures
 
     drawn = []
-    monkeypatch.setattr(figures, "_save", lambda figure, path: drawn.append(figure))
+    monkeypatch.setattr(figures, "save_as", lambda figure, data, path: drawn.append(figure))
     figures.draw_precision(least_precision(averaging_majority, 2, of=more_ones, **QUIET), "s.svg")
     figures.draw_sweep(sweep(AMPLIFIED, "fixed:1..2", **QUIET), "s.svg")
     (_, usual), (precision, tiles) = others.new(), drawn

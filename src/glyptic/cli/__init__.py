@@ -31,35 +31,35 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "prove": ("glyptic.cli.prove:ProveCommand", "prove what a transformer computes, or get the smallest counterexample"),
     "precision": ("glyptic.cli.precision:PrecisionCommand", "the least precision in which a construction is right, by length"),
     "lint": ("glyptic.cli.lint:Lint", "what the errata taught to look for in a transformer, by severity"),
-    "icl flow": ("glyptic.cli.icl.flow:Flow", "in-context learning: gradient flow to the closed-form minimum"),
+    "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (
         "glyptic.cli.icl.shift:ShiftCommand",
         "in-context learning: what a shift between training and test costs",
     ),
     "icl landscape": (
-        "glyptic.cli.icl.landscape:Landscape",
+        "glyptic.cli.icl.landscape:LandscapeCommand",
         "in-context learning: critical points and spurious minima",
     ),
     "icl separate": (
-        "glyptic.cli.icl.separate:Separate",
+        "glyptic.cli.icl.separate:SeparateCommand",
         "in-context learning: separate keys and queries, learnt down a staircase",
     ),
     "icl diversity": (
-        "glyptic.cli.icl.diversity:Diversity",
+        "glyptic.cli.icl.diversity:DiversityCommand",
         "in-context learning: pretraining on few tasks or many, to its limit",
     ),
-    "icl train": ("glyptic.cli.icl.train:Train", "in-context learning: train a model, its curve over the exact flow"),
+    "icl train": ("glyptic.cli.icl.train:TrainCommand", "in-context learning: train a model, its curve over the exact flow"),
     "icl compare": (
-        "glyptic.cli.icl.compare:Compare",
+        "glyptic.cli.icl.compare:CompareCommand",
         "in-context learning: a trained model beside the classical baselines",
     ),
     "icl sweep": (
-        "glyptic.cli.icl.sweep:Sweep",
+        "glyptic.cli.icl.sweep:SweepCommand",
         "in-context learning: a grid of problems, restartable, on a cluster if wanted",
     ),
     "icl reproduce": (
-        "glyptic.cli.icl.reproduce:Reproduce",
+        "glyptic.cli.icl.reproduce:ReproduceCommand",
         "in-context learning: the headline figures of the literature",
     ),
 }

@@ -49,7 +49,7 @@ class PrecisionCommand:
     steps: str = "1"
     """Steps of chain of thought T(n): a number, or n."""
     figure: Picture | None = None
-    """Draw s(n), T(n) and d(n) here (.svg, .png or .pdf)."""
+    """Draw s(n), T(n) and d(n) here (.svg, .png or .pdf); the data go beside it as .csv."""
     backend: Backend = "loky"
     """Where enumerations run."""
     workers: Workers | None = None
@@ -59,12 +59,12 @@ class PrecisionCommand:
 
     def main(self) -> None:
         from glyptic.cli.prove import parse_steps
-        from glyptic.studies import least_precision
-        from glyptic.studies.pictures import check_place
+        from glyptic.figures import check_place
+        from glyptic.studies.precision import COLUMNS, least_precision
 
         refuse_idle_workers(self)
         if self.figure is not None:
-            check_place(self.figure)
+            check_place(self.figure, COLUMNS)
         if self.construction == "automaton" or self.language is not None or self.tomita is not None:
             refuse_idle(self, ("large",), "where a language is named, which says what is right")
         build, right = self._construction()
@@ -74,8 +74,7 @@ class PrecisionCommand:
         )  # fmt: skip
         print(found)
         if self.figure is not None:
-            found.figure(self.figure)
-            print(f"figure: {self.figure}")
+            print("figure:", *found.figure(self.figure))
 
     def _construction(self) -> tuple[Callable[[Any, int], Any], Any]:
         from glyptic.languages import regular, tomita

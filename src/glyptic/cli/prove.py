@@ -80,7 +80,7 @@ class ProveCommand:
     formats: str | None = None
     """Ask it, or prove the library, in each of these formats, such as "fixed:1..6 float:1..3,2..4", and print the table."""
     figure: Picture | None = None
-    """With --formats: draw the table here (.svg, .png or .pdf)."""
+    """With --formats: draw the table here (.svg, .png or .pdf); the data go beside it as .csv."""
     certificate: FileToWrite | None = None
     """Write the verdict with its claim here, as JSON that --recheck reads."""
     export: FolderToFill | None = None
@@ -209,20 +209,19 @@ class ProveCommand:
         return 0 if verdict else 1
 
     def _sweep(self, formats: str) -> int:
-        from glyptic.studies.pictures import check_place
-        from glyptic.studies.sweeps import sweep
+        from glyptic.figures import check_place
+        from glyptic.studies.sweeps import COLUMNS, sweep
 
         if self.certificate is not None:
             raise InputError("--certificate is for one format; leave --formats out, or it.")
         if self.figure is not None:
-            check_place(self.figure)
+            check_place(self.figure, COLUMNS)
         self._try_question(formats)
         asked = self._asked()
         found = sweep(lambda format: self._claim(str(format)), formats, name=asked, kept=self.journal, **self._running())
         print(found)
         if self.figure is not None:
-            found.figure(self.figure)
-            print(f"figure: {self.figure}")
+            print("figure:", *found.figure(self.figure))
         print(found.conclusion)
         return 0 if found.verdict else 1
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glyptic.errors import FileError
 from glyptic.extras import matplotlib
-from glyptic.figures import COLOURS, SERIES, STYLE, drawn, finish
-from glyptic.files import MARK, quoted_path, taken, write_whole
+from glyptic.figures import COLOURS, SERIES, drawn, save_as
 
 if TYPE_CHECKING:
     from glyptic.studies.precision import LeastPrecision
@@ -19,29 +17,8 @@ if TYPE_CHECKING:
 _COLOURS = {"Proved": COLOURS["good"], "Refuted": COLOURS["bad"], "Vacuous": SERIES[1], "Unknown": COLOURS["muted"]}
 
 
-def check_place(path: str | os.PathLike[str]) -> None:
-    """Whether a figure can be drawn, and is not to replace another's: told before any work, and again before it is written."""
-    matplotlib()
-    if taken(path):
-        raise FileError(f"{quoted_path(path)} is there, and was not drawn by Glyptic: remove it, or choose another name.")
-
-
-def _save(figure: Any, path: str | os.PathLike[str]) -> None:
-    target = Path(path)
-    kind = target.suffix.lstrip(".").lower() or "svg"
-    stream = io.BytesIO()
-    try:
-        finish(figure)
-        with matplotlib().rc_context(STYLE):
-            figure.savefig(stream, format=kind, metadata={"Software" if kind == "png" else "Creator": MARK})
-    except ValueError:
-        raise FileError(f"{quoted_path(target)}: figures are written as .svg, .png or .pdf.") from None
-    check_place(target)
-    write_whole(target, stream.getvalue(), "the figure")
-
-
-def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> None:
-    """s(n) by e on the left; the steps T(n) and the width d(n) on the right."""
+def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> list[Path]:
+    """s(n) by e on the left; the steps T(n) and the width d(n) on the right. Gives the picture and its data."""
     figure, (left, right) = drawn(matplotlib(), 1, 2, (9, 3.4))
     for e in sorted({need.e for need in found.needs}):
         points = [(need.length, need.s) for need in found.needs if need.e == e and need.s is not None]
@@ -61,11 +38,11 @@ def draw_precision(found: LeastPrecision, path: str | os.PathLike[str]) -> None:
     for axes in (left, right):
         axes.xaxis.get_major_locator().set_params(integer=True)
     right.yaxis.get_major_locator().set_params(integer=True)
-    _save(figure, path)
+    return save_as(figure, [asdict(need) for need in found.needs], path)
 
 
-def draw_sweep(found: Sweep, path: str | os.PathLike[str]) -> None:
-    """A tile a format: floats F(e, s) and fixed point (e = 0) by e and s, others below one another."""
+def draw_sweep(found: Sweep, path: str | os.PathLike[str]) -> list[Path]:
+    """A tile a format: floats F(e, s) and fixed point (e = 0) by e and s, others below. Gives the picture and its data."""
     from glyptic.numbers import parse_format
 
     grid: dict[tuple[int, int], str] = {}
@@ -94,7 +71,7 @@ def draw_sweep(found: Sweep, path: str | os.PathLike[str]) -> None:
     for answer in dict.fromkeys([*grid.values(), *(a for _, a in others)]):
         ax.scatter([], [], marker="s", color=_COLOURS[answer], label=answer)
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
-    _save(figure, path)
+    return save_as(figure, found.rows, path)
 
 
 def _tile(ax: Any, x: float, y: float, answer: str) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
 from tqdm.auto import tqdm
@@ -49,6 +50,9 @@ class Need:
     refuted: int | None = None  # the largest smaller s at which a counterexample was found, forced where it is refused
 
 
+COLUMNS = tuple(field.name for field in fields(Need))  # of the data beside a figure
+
+
 @dataclass(frozen=True)
 class LeastPrecision:
     """s(n) for each e, as a table and as a figure."""
@@ -78,11 +82,11 @@ class LeastPrecision:
         header.append(f"one less fails by{of_which}")
         return f"{self.name}: least precision\n" + table(header, rows, "r" * (len(header) - 1) + "l")
 
-    def figure(self, path: str | os.PathLike[str]) -> None:
-        """s(n), with T(n) and d(n) beside it."""
+    def figure(self, path: str | os.PathLike[str]) -> list[Path]:
+        """s(n), with T(n) and d(n) beside it: a picture (.svg, .png or .pdf), and its data as CSV."""
         from glyptic.studies.pictures import draw_precision
 
-        draw_precision(self, path)
+        return draw_precision(self, path)
 
 
 @checked

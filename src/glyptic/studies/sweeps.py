@@ -20,28 +20,24 @@ Proved: two products amplify, in each of the formats
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
-from tqdm.auto import tqdm
-
 from glyptic.arguments import Backend, Workers, Writable, checked
 from glyptic.carve import FactError
-from glyptic.errors import FileError, FormatError
-from glyptic.files import write_whole
+from glyptic.errors import FormatError
+from glyptic.files import KeptFile
 from glyptic.numbers import AnyFormat, Exact, parse_format
-from glyptic.parallel import WorkerLost, cores, stream
+from glyptic.parallel import cores, gather
 from glyptic.prove.checking import Method, OneLimits, check, in_format
 from glyptic.prove.claims.claim import Claim
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.portable.claims import digest, doubts
 from glyptic.prove.portable.pinning import code_of_glyptic
-from glyptic.prove.portable.reading import read_json, sealed
 from glyptic.prove.verdicts.answers import (
     Proved,
     Refuted,
@@ -56,6 +52,7 @@ from glyptic.text import table
 
 KIND, VERSION = "glyptic.prove.sweep", 3
 METHOD = "sweep"
+COLUMNS = ("format", "answer", "inputs", "seen")
 ClaimOf = Claim | Callable[[AnyFormat], Claim]
 
 
@@ -66,11 +63,14 @@ class Sweep:
     name: str
     verdicts: dict[str, Verdict]
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a format, as they are printed and saved beside a figure."""
+        rows = [(format, type(one).__name__, one.inputs, _beside(one)) for format, one in self.verdicts.items()]
+        return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
     def __str__(self) -> str:
-        rows = []
-        for format, verdict in self.verdicts.items():
-            inputs = "" if verdict.inputs is None else verdict.inputs
-            rows.append((format, type(verdict).__name__, inputs, _beside(verdict)))
+        rows = [["" if cell is None else cell for cell in row.values()] for row in self.rows]
         of_existence = any(isinstance(verdict, Proved) and verdict.witness for verdict in self.verdicts.values())
         shown = "smallest witness" if of_existence else "smallest counterexample"
         return f"{self.name}\n" + table(["format", "answer", "inputs", shown], rows, "llrl")
@@ -119,11 +119,11 @@ class Sweep:
         why = f"nothing meets {verdict.requires}" if isinstance(verdict, Vacuous) else why
         return f"{type(verdict).__name__}: {verdict.claim}{f'; {why}' if why else ''}"
 
-    def figure(self, path: str | os.PathLike[str]) -> None:
-        """The picture: floats by e and s, everything else in a row each."""
+    def figure(self, path: str | os.PathLike[str]) -> list[Path]:
+        """The picture (.svg, .png or .pdf): floats by e and s, everything else in a row each; and the rows as CSV."""
         from glyptic.studies.pictures import draw_sweep
 
-        draw_sweep(self, path)
+        return draw_sweep(self, path)
 
 
 def _beside(verdict: Verdict) -> str:
@@ -160,26 +160,12 @@ def sweep(
     if not wanted:
         raise FormatError("no formats are given to sweep over; name some, such as fixed:1..8.")
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
-    done = {} if kept is None else _still_good(_read(Path(kept), title), claim, wanted)
-    workers = workers or cores()
-    with tqdm(total=len(wanted), initial=len(done), desc="formats", delay=1, leave=False, disable=not progress) as bar:
-
-        def left() -> Iterator[tuple[ClaimOf, AnyFormat, Method, OneLimits]]:
-            yield from ((claim, format, method, limits) for format in wanted if str(format) not in done)
-
-        for deaths in range(6):
-            try:
-                for format, cell in stream(_check, left(), backend, workers):
-                    if format not in done:
-                        done[format] = cell
-                        bar.update()
-                        if kept is not None:
-                            _write(Path(kept), title, done)
-                break
-            except WorkerLost:
-                if deaths == 5:
-                    raise
-    return Sweep(title, {str(format): done[str(format)].verdict for format in wanted})
+    store = None if kept is None else _KeptSweep(kept, title)
+    known = {str(f): cell for f in wanted if store is not None and (cell := store.cell(claim, f)) is not None}
+    about: dict[str, Any] = {"known": known, "keep": store and store.enter, "progress": "formats" if progress else None}
+    work = {str(format): (claim, format, method, limits) for format in wanted}
+    cells = gather(_check, work, backend, workers or cores(), **about)
+    return Sweep(title, {format: cell.verdict for format, cell in cells.items()})
 
 
 def _read_format(format: AnyFormat | str) -> AnyFormat:
@@ -194,60 +180,42 @@ class _Cell:
     verdict: Verdict
 
 
+_NOT_FOR_IT = (FormatError, FactError, ClaimError)
+
+
 def _made(claim: ClaimOf, format: AnyFormat) -> Claim:
     return in_format(claim if isinstance(claim, Claim) else claim(format), format)
 
 
-def _check(claim: ClaimOf, format: AnyFormat, method: Method, limits: OneLimits) -> tuple[str, _Cell]:
+def _check(claim: ClaimOf, format: AnyFormat, method: Method, limits: OneLimits) -> _Cell:
     """One format, in one worker; a construction or a claim that is not for the format is an answer too, any other error one."""
     try:
         made = _made(claim, format)
         known = "" if doubts(made) else digest(made)  # of a predicate that may change nothing is kept
-        return str(format), _Cell(known, check(made, method=method, workers=1, progress=False, **limits))
-    except (FormatError, FactError, ClaimError) as error:
+        return _Cell(known, check(made, method=method, workers=1, progress=False, **limits))
+    except _NOT_FOR_IT as error:
         said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
-        reason = f"{type(error).__name__}: {error}"
-        return str(format), _Cell("", Unknown(said, "construction", str(format), reason))
+        return _Cell("", Unknown(said, "construction", str(format), f"{type(error).__name__}: {error}"))
 
 
-# Kept files -------------------------------------------------------------------------------------------------------------
+class _KeptSweep:
+    """Finished formats in a file: they count again if they were decided, and the claim, weights included, is the same as then."""
 
+    def __init__(self, path: str | os.PathLike[str], title: str) -> None:
+        about = {"kind": KIND, "version": VERSION, "name": title}
+        code = code_of_glyptic()
+        self.file = KeptFile(path, f"the sweep {title!r}", about, code=code, rows="cells", question="digest")
 
-def _still_good(cells: dict[str, _Cell], claim: ClaimOf, wanted: Iterable[AnyFormat]) -> dict[str, _Cell]:
-    """The cells that need not be checked again: decided, and about what is claimed now."""
-    good = {}
-    for format in wanted:
-        cell = cells.get(str(format))
-        if cell is None or isinstance(cell.verdict, Unknown) or not cell.digest:
-            continue
-        if cell.digest == digest(_made(claim, format)):
-            good[str(format)] = cell
-    return good
+    def cell(self, claim: ClaimOf, format: AnyFormat) -> _Cell | None:
+        def question() -> str:
+            try:
+                return digest(_made(claim, format))
+            except _NOT_FOR_IT:
+                return ""
 
+        verdict = self.file.find(str(format), question, verdict_from_json)
+        return None if verdict is None or isinstance(verdict, Unknown) else _Cell("", verdict)  # its digest is in the file
 
-def _write(path: Path, title: str, done: dict[str, _Cell]) -> None:
-    cells = {format: {"digest": cell.digest, **verdict_to_json(cell.verdict)} for format, cell in done.items()}
-    content = sealed({"kind": KIND, "version": VERSION, "code": code_of_glyptic(), "name": title, "cells": cells})
-    write_whole(path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode(), "the sweep")
-
-
-def _read(path: Path, title: str) -> dict[str, _Cell]:
-    if not path.exists():
-        return {}
-    try:
-        content = read_json(path, "a sweep")
-    except FileError as error:
-        said = str(error).rstrip(".")
-        raise FileError(f"{path} cannot be read as a sweep ({said}); delete it, or name another.") from None
-    try:
-        if (content["kind"], content["version"], content["name"]) != (KIND, VERSION, title):
-            raise FileError(f"{path} is not a file of the sweep {title!r}; delete it, or name another.")
-        if content != sealed(content) or content["code"] != code_of_glyptic():
-            raise FileError(f"{path} was edited, or written by another Glyptic; delete it, or name another.")
-        return {format: _cell(**data) for format, data in content["cells"].items()}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path} cannot be read as a sweep ({error}); delete it, or name another.") from None
-
-
-def _cell(digest: str, **verdict: Any) -> _Cell:
-    return _Cell(digest, verdict_from_json(verdict))
+    def enter(self, format: str, cell: _Cell) -> None:
+        if not isinstance(cell.verdict, Unknown):
+            self.file.enter(format, cell.digest, verdict_to_json(cell.verdict))

@@ -7,16 +7,13 @@ change of a construction, of its theorem or of how terms are made brings another
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 from glyptic.carve import FactError
-from glyptic.errors import FileError
-from glyptic.files import write_whole
+from glyptic.files import KeptFile
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.questions import pose
-from glyptic.prove.portable.reading import read_json
 from glyptic.prove.verdicts.answers import Unknown, verdict_from_json, verdict_to_json
 from glyptic.theorems.proving import Job, Row, read_scope, theorem
 
@@ -35,45 +32,28 @@ def question_digest(job: Job) -> str:
     return hashlib.sha256(f"{job.terms}\n{text}".encode()).hexdigest()
 
 
-class Kept:
+class KeptRows:
     """The rows of one file, by theorem, scope and terms."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.rows: dict[str, Any] = _read(path) if path.exists() else {}
+        self.file = KeptFile(path, "rows of the library", {"kind": KIND, "version": VERSION})
 
     def row(self, job: Job) -> Row | None:
         """The row of a job, if it was decided and its question is still the same."""
-        data = self.rows.get(_key(job))
-        if data is None or data["question"] != question_digest(job):
-            return None
-        try:
+
+        def read(data: dict[str, Any]) -> Row:
             verdict = None if data["verdict"] is None else verdict_from_json(data["verdict"])
-        except FileError:  # written by another version
-            return None
-        return Row(job.theorem, theorem(job.theorem).says, job.scope, verdict, data["refusal"], data["seconds"])
+            return Row(job.theorem, theorem(job.theorem).says, job.scope, verdict, data["refusal"], data["seconds"])
+
+        return self.file.find(_key(job), lambda: question_digest(job), read)
 
     def enter(self, job: Job, row: Row) -> None:
         """Keep a row, unless it was left open."""
-        if isinstance(row.verdict, Unknown):
-            return
-        verdict = None if row.verdict is None else verdict_to_json(row.verdict)
-        about = {"refusal": row.refusal, "seconds": round(row.seconds, 2)}
-        self.rows[_key(job)] = {"question": question_digest(job), "verdict": verdict, **about}
-        content = {"kind": KIND, "version": VERSION, "rows": self.rows}
-        write_whole(self.path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode(), "the rows")
+        if not isinstance(row.verdict, Unknown):
+            verdict = None if row.verdict is None else verdict_to_json(row.verdict)
+            about = {"verdict": verdict, "refusal": row.refusal, "seconds": round(row.seconds, 2)}
+            self.file.enter(_key(job), question_digest(job), about)
 
 
 def _key(job: Job) -> str:
     return f"{job.theorem} | {job.scope} | {job.terms}"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = read_json(path, "a file of rows")
-        if (content["kind"], content["version"]) != (KIND, VERSION):
-            raise ValueError("it is of another kind or version")
-        parts = ("question", "verdict", "refusal", "seconds")
-        return {key: {name: row[name] for name in parts} for key, row in content["rows"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FileError(f"{path} does not hold rows of the library ({error}); delete it, or name another.") from None

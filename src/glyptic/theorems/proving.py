@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from glyptic.carve import FactError
 from glyptic.errors import InputError
 from glyptic.numbers import Format, Products, parse_format
-from glyptic.parallel import cores, stream
+from glyptic.parallel import cores, gather
 from glyptic.prove.methods import smt
 from glyptic.prove.methods.smt.questions import Rules
 from glyptic.prove.verdicts.answers import Proved, Refuted, Verdict
@@ -112,24 +110,15 @@ def prove_all(
     >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
     ['✓s', '✓']
     """
-    from glyptic.theorems.keeping import Kept
+    from glyptic.theorems.keeping import KeptRows
 
     chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
     jobs = [Job(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
-    store = None if kept is None else Kept(kept)
-    rows = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
-    left = [(job,) for job in jobs if job not in rows]
-    with tqdm(total=len(jobs), initial=len(rows), desc="theorems", leave=False, disable=not progress) as bar:
-        for job, row in stream(_with_job, left, workers=workers or cores()):
-            rows[job] = row
-            bar.update()
-            if store is not None:
-                store.enter(job, row)
+    store = None if kept is None else KeptRows(kept)
+    known = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
+    about: dict[str, Any] = {"known": known, "keep": store and store.enter, "progress": "theorems" if progress else None}
+    rows = gather(prove, {job: (job,) for job in jobs}, workers=workers or cores(), **about)
     return [rows[job] for job in jobs]
-
-
-def _with_job(job: Job) -> tuple[Job, Row]:
-    return job, prove(job)
 
 
 LEGEND = """✓ proved for all values, two solvers agree · ✓s the terms simplify to the theorem, no solver was asked

@@ -15,7 +15,7 @@ SLOW = ("lasso", "boosting", "net")
 
 
 @dataclass(frozen=True)
-class Compare:
+class CompareCommand:
     """Compare baselines, exact linear attention and (with --steps) a trained decoder on a task of Garg et al."""
 
     task: Literal["linear", "noisy", "sparse", "relu", "tree", "quadratic", "classification"] = "noisy"
@@ -40,22 +40,21 @@ class Compare:
     def main(self) -> None:
         flags.check(self)
         from glyptic import figures
-        from glyptic.icl.experiments.comparison import Comparison, compare
+        from glyptic.icl.experiments.comparison import LearnerComparison, compare
         from glyptic.icl.experiments.curves import draw_comparison, legend_beside, table_rows
 
         if not set(SLOW) & set(self.baselines):
             refuse_idle(self, ("slow_prompts",), "without a slow baseline: lasso, boosting or net")
         affordable("the test prompts", self.prompts, self.N + 1, self.d + 1)
         settings = {name: value for name, value in self.__dict__.items() if name != "out"}
-        comparison = Comparison(**settings)
+        comparison = LearnerComparison(**settings)
         curves = compare(comparison, self.out.with_name(self.out.name + ".safetensors") if self.steps else None)
-        print(figures.table(table_rows(curves)))
+        flags.show(table_rows(curves))
         figure, axes = figures.new(size=(8.2, 4.6))
         draw_comparison(axes, curves, self.task, self.d, self.shift)
         legend_beside(figure)
         figures.note(figure, self._note())
-        for path in figures.save(figure, [row for one in curves for row in one.rows()], self.out):
-            print(path)
+        flags.save(figure, [row for one in curves for row in one.rows()], self.out)
 
     def _note(self) -> str:
         """What the figure does not show by itself: lengths, training, and what the bands are."""

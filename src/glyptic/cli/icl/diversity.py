@@ -11,7 +11,7 @@ from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class Diversity:
+class DiversityCommand:
     """With how many pretraining tasks does linear attention learn to learn, and not the tasks?
 
     T tasks are drawn once, linear attention is trained on them to the minimum of its loss, in closed form, and its
@@ -36,14 +36,12 @@ class Diversity:
     def main(self) -> None:
         flags.check(self)
         Count(1, 200)("--d", self.d)
-        from glyptic import figures
         from glyptic.icl.theory import pictures, studies
-        from glyptic.icl.theory.problem import Problem, spectrum
 
-        problem = Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=self.noise_variance)
+        problem = flags.problem(self)
         counts = sorted(set(self.tasks)) or studies.task_counts(self.d)
         rows = studies.diversity_study(problem, counts, self.draws, self.M, self.seed)
-        print(figures.table(rows, digits=5))
+        flags.show(rows, digits=5)
         curves = studies.diversity_curves(problem)
         title = (
             f"d = {self.d}, Λ {self.spectrum}, s² = {self.noise_variance:g}; trained with N = {self.N} to the minimum, "
@@ -51,5 +49,4 @@ class Diversity:
         )
         figure = pictures.draw_diversity(problem, rows, curves, title)
         data = [{"panel": "risk", **row} for row in rows] + [{"panel": "limit", **row} for row in curves]
-        for written in figures.save(figure, data, self.out):
-            print(written)
+        flags.save(figure, data, self.out)

@@ -1,15 +1,22 @@
-"""The flags that `icl` commands share: the same name, meaning, values and help in each of them (see `icl.names`)."""
+"""What `icl` commands share: flags of the same name, meaning, values and help in each of them (see `icl.names`); the problem that
+they describe; the table that is printed, the figure that is saved.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from glyptic.arguments import Count, Seed, Workers, check_fields, refused
-from glyptic.errors import FileError
-from glyptic.files import quoted_path, taken
 from glyptic.icl.names import MEANING, Deviation, Dimension, Length, PromptCount, Sigma, Steps, Variance
+from glyptic.text import table_of
+
+if TYPE_CHECKING:
+    from glyptic.figures import Data
+    from glyptic.icl.theory.problem import Problem
 
 
 def _flag(name: str, note: str = "") -> Any:
@@ -45,7 +52,27 @@ def check(command: Any) -> None:
     check_fields(command, lambda field: "--" + field.replace("_", "-"))
     if command.out.name in ("", ".."):
         raise refused("--out", str(command.out), "a name for what is written")
-    for ending in (".svg", ".png"):  # told before hours of work, and again when they are written
-        picture = command.out.with_name(command.out.name + ending)
-        if taken(picture):
-            raise FileError(f"{quoted_path(picture)} is there, and was not drawn by Glyptic: remove it, or choose another name.")
+    from glyptic.figures import refuse_others
+
+    # told before hours of work, and again when they are written
+    refuse_others({command.out.with_name(command.out.name + ending): b"" for ending in (".svg", ".png")})
+
+
+def problem(command: Any) -> Problem:
+    """The law of the prompts that --d, --N, --spectrum and --noise-variance describe."""
+    from glyptic.icl.theory.problem import Problem, spectrum
+
+    return Problem(spectrum(command.spectrum, command.d), command.N, noise_variance=getattr(command, "noise_variance", 0.0))
+
+
+def show(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> None:
+    """Print a table."""
+    print(table_of(rows, digits))
+
+
+def save(figure: Any, data: Data, out: Path) -> None:
+    """Write the figure and its data, and say where."""
+    from glyptic import figures
+
+    for path in figures.save(figure, data, out):
+        print(path)

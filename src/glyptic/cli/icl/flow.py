@@ -12,7 +12,7 @@ from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class Flow:
+class FlowCommand:
     """Train linear attention on in-context regression by exact gradient flow, and compare the end with the theorem.
 
     No sampling: the population loss is a polynomial, the flow a differential equation in d + 2 unknowns. The figure
@@ -33,14 +33,11 @@ class Flow:
 
     def main(self) -> None:
         flags.check(self)
-        from glyptic import figures
         from glyptic.icl.theory import pictures, studies
-        from glyptic.icl.theory.problem import Problem, spectrum
         from glyptic.icl.theory.reduced import reduced_flow
         from glyptic.icl.theory.theorem import initial_blocks, pl_constant, threshold
 
-        eigenvalues = spectrum(self.spectrum, self.d)
-        problem = Problem(eigenvalues, self.N, noise_variance=self.noise_variance)
+        problem = flags.problem(self)
         sigma = threshold(problem) / 2 if self.sigma is None else self.sigma
         with warnings.catch_warnings(record=True) as caught:
             start = initial_blocks(problem, sigma)
@@ -48,8 +45,7 @@ class Flow:
             print(f"glyptic icl flow: {warning.message}", file=sys.stderr)
         path = reduced_flow(problem, start)
         columns = studies.flow_columns(path, sigma)
-        print(figures.table(studies.flow_rows(path, columns, sigma), digits=6))
+        flags.show(studies.flow_rows(path, columns, sigma), digits=6)
         check = studies.flow_check(path, start) if self.full and self.d <= 12 else None
-        figure = pictures.draw_flow(columns, eigenvalues, pl_constant(problem, sigma), check)
-        for written in figures.save(figure, columns, self.out):
-            print(written)
+        figure = pictures.draw_flow(columns, problem.covariance.diagonal(), pl_constant(problem, sigma), check)
+        flags.save(figure, columns, self.out)

@@ -11,7 +11,7 @@ from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class Landscape:
+class LandscapeCommand:
     """Which minima does the loss of linear attention have, and how often does gradient flow miss the global one?
 
     The convergence theorem starts with two blocks of the weights at zero. Off that start there may be minima that are not global:
@@ -39,12 +39,10 @@ class Landscape:
     def main(self) -> None:
         flags.check(self)
         Count(2, 5)("--d", self.d)
-        from glyptic import figures
         from glyptic.icl.theory import pictures, studies
         from glyptic.icl.theory.landscape import basins, critical_points
-        from glyptic.icl.theory.problem import Problem, spectrum
 
-        problem = Problem(spectrum(self.spectrum, self.d), self.N)
+        problem = flags.problem(self)
         points = critical_points(problem, self.tries, self.seed)
         found = basins(problem, self.starts, self.deviation, self.seed)
         rows = [
@@ -55,15 +53,14 @@ class Landscape:
             }
             for point in points
         ]  # fmt: skip
-        print(figures.table(rows, digits=6))
+        flags.show(rows, digits=6)
         others = studies.minima_rows(problem, self.other_N, self.tries, self.seed)
         if others:
-            print(figures.table(others, digits=6))
+            flags.show(others, digits=6)
         title = f"d = {self.d}, Λ {self.spectrum}, N = {self.N}; all weights start as N(0, {self.deviation:g}²)"
         figure = pictures.draw_landscape(problem, found, points, title)
         data = [{"panel": "critical point", **row} for row in rows]
         data += [{"panel": "other N", **row} for row in others]
         for flow, end in enumerate(found.end_of):
             data.append({"panel": "flow", "start": flow, "kind": found.ends[end].kind, "loss": found.losses[-1, flow]})
-        for written in figures.save(figure, data, self.out):
-            print(written)
+        flags.save(figure, data, self.out)

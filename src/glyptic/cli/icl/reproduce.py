@@ -9,10 +9,11 @@ from typing import Literal
 from glyptic.arguments import FolderToFill
 from glyptic.cli.icl import flags
 from glyptic.cli.idle import refuse_idle_workers
+from glyptic.text import table_of
 
 
 @dataclass(frozen=True)
-class Reproduce:
+class ReproduceCommand:
     """Make the headline figures: limits under covariate shift, depth against gradient descent, baselines, diversity.
 
     Every finished cell is kept: interrupted, it goes on where it was when called again with the same folder.
@@ -32,9 +33,8 @@ class Reproduce:
 
     def main(self) -> None:
         flags.check(self)
-        from glyptic import figures
         from glyptic.icl.experiments.reproduce import reproduce
 
         refuse_idle_workers(self)
         for headline in reproduce(self.out, self.only, self.backend, self.workers):
-            print(headline.title, figures.table(headline.rows), *headline.paths, "", sep="\n")
+            print(headline.title, table_of(headline.rows), *headline.paths, "", sep="\n")

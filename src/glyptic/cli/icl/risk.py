@@ -29,13 +29,11 @@ class RiskCommand:
 
     def main(self) -> None:
         flags.check(self)
-        from glyptic import figures
         from glyptic.icl.theory import pictures, studies
-        from glyptic.icl.theory.problem import Problem, spectrum
 
-        problem = Problem(spectrum(self.spectrum, self.d), self.N)
+        problem = flags.problem(self)
         rows = studies.risk_rows(problem, self.M, self.prompts, self.seed)
-        print(figures.table(rows))
+        flags.show(rows)
         by_M = studies.risk_by_M(problem, self.prompts, self.seed)
         by_N = studies.risk_by_N(problem, self.seed)
         print(f"slope of the variance in M: {by_M['slope']:.3f};  of the bias in N, last decade: {by_N['slope']:.3f}")
@@ -45,5 +43,4 @@ class RiskCommand:
         data = [{"panel": "law", **row} for row in rows]
         data += [{"panel": "M", "M": M, "variance": v} for M, v in zip(by_M["length"], by_M["exact"], strict=True)]
         data += [{"panel": "N", "N": N, "bias": b} for N, b in zip(by_N["length"], by_N["exact"], strict=True)]
-        for written in figures.save(figure, data, self.out):
-            print(written)
+        flags.save(figure, data, self.out)

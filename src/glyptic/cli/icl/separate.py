@@ -11,7 +11,7 @@ from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class Separate:
+class SeparateCommand:
     """What changes when keys and queries are trained as matrices of their own, not as their product?
 
     The loss then rests at every set of at most heads × rank eigendirections, its values are known in closed form, and
@@ -37,15 +37,13 @@ class Separate:
     def main(self) -> None:
         flags.check(self)
         Count(1, 16)("--d", self.d)
-        from glyptic import figures
         from glyptic.icl.theory import pictures, studies
-        from glyptic.icl.theory.problem import Problem, spectrum
         from glyptic.icl.theory.separate import fixed_points, separate_flow
 
-        problem = Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=self.noise_variance)
+        problem = flags.problem(self)
         path = separate_flow(problem, self.heads, self.rank, self.deviation, self.seed)
         rows = studies.stair_rows(path, self.heads * self.rank)
-        print(figures.table(rows, digits=6))
+        flags.show(rows, digits=6)
         columns = studies.separate_columns(path)
         merged = studies.merged_columns(problem, self.deviation, self.seed, path.times[-1])
         heads = f"{self.heads} head{'s' if self.heads > 1 else ''} of rank {self.rank}"
@@ -55,5 +53,4 @@ class Separate:
         data = [{"panel": "plateau", **row} for row in rows]
         data += studies.as_rows("separate", columns) + studies.as_rows("merged", merged)
         data += [{"panel": "fixed point", "learnt": len(p.directions), "closed form": p.loss} for p in points]
-        for written in figures.save(figure, data, self.out):
-            print(written)
+        flags.save(figure, data, self.out)

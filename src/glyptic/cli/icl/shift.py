@@ -30,13 +30,11 @@ class ShiftCommand:
 
     def main(self) -> None:
         flags.check(self)
-        from glyptic import figures
         from glyptic.icl.theory import pictures, studies
-        from glyptic.icl.theory.problem import Problem, spectrum
 
-        problem = Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=self.noise_variance)
+        problem = flags.problem(self)
         rows = studies.shift_rows(problem, self.M, self.prompts, self.seed)
-        print(figures.table(rows))
+        flags.show(rows)
         scales, random = studies.scale_curves(problem, self.M), studies.random_curves(self.d)
         lengths = f"Trained with N = {self.N}, tested with M = {self.M}"
         title = f"{lengths}; d = {self.d}, Λ {self.spectrum}"
@@ -46,5 +44,4 @@ class ShiftCommand:
             data.append({"panel": "scaled inputs", "c": c} | {name: curve[index] for name, curve in scales["curves"].items()})
         triples = zip(random["length"], random["answer"], random["fixed"], strict=True)
         data += [{"panel": "random Λ", "N": N, "trained on Exp(1)": p, "trained on I": q} for N, p, q in triples]
-        for written in figures.save(figure, data, self.out):
-            print(written)
+        flags.save(figure, data, self.out)

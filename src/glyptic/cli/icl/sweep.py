@@ -15,7 +15,7 @@ from glyptic.extras import brought_by
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweepCommand:
     """Compute the risk over a grid of d, N, M (by default M = N), Λ and s², each cell once; seeds are averaged in the figure.
 
     Interrupted, it goes on where it was when called again.
@@ -51,12 +51,11 @@ class Sweep:
         grid = Grid(self.measure, self.d, self.N, self.M, self.spectrum, self.noise_variance, self.seed, self.prompts)
         rows = run(grid.cells(), self.out, self.backend, self.workers)
         columns = ("d", "N", "M", "spectrum", "noise_variance", "seed", "learner", "risk", "standard_error")
-        print(figures.table([{name: row[name] for name in columns} for row in rows]))
+        flags.show([{name: row[name] for name in columns} for row in rows])
         print(write_table(rows, self.out / f"sweep.{table}"))
         figure, axes = figures.new(size=(9.0, 4.8))
         draw(axes, rows, grid.longest_axis())
-        for path in figures.save(figure, rows, self.out / "sweep-figure"):
-            print(path)
+        flags.save(figure, rows, self.out / "sweep-figure")
 
     def _table(self) -> str:
         """The format of the table; one that cannot be written is refused before any work."""

@@ -12,7 +12,7 @@ from glyptic.cli.idle import refuse_idle
 
 
 @dataclass(frozen=True)
-class Train:
+class TrainCommand:
     """Train linear attention, softmax attention, deep linear attention or a small decoder on in-context regression.
 
     Prints its risk beside the exact minimum and Bayes-optimal ridge; draws the curve over the exact flow (SGD) or over
@@ -45,7 +45,7 @@ class Train:
     def main(self) -> None:
         flags.check(self)
         from glyptic import figures
-        from glyptic.icl.experiments.over_flow import Run, draw, fit, summary
+        from glyptic.icl.experiments.over_flow import TrainingRun, draw, fit, summary
 
         layered, of_start = self.learner in ("deep", "decoder"), self.learner == "lsa"
         refuse_idle(self, () if layered else ("layers",), f"on {self.learner}, which has one layer")
@@ -53,26 +53,10 @@ class Train:
         refuse_idle(self, () if of_start else ("sigma",), f"on {self.learner}: it is of the start of lsa")
         affordable("a batch of prompts", self.batch, self.N + 1, self.d + 1)
         default = 0.002 if self.learner == "decoder" else {"adam": 0.03, "sgd": 0.02}[self.optimizer]
-        run = Run(
-            learner=self.learner,
-            d=self.d,
-            N=self.N,
-            spectrum=self.spectrum,
-            noise_variance=self.noise_variance,
-            optimizer=self.optimizer,
-            steps=self.steps,
-            batch=self.batch,
-            rate=default if self.rate is None else self.rate,
-            layers=self.layers,
-            width=self.width,
-            sigma=self.sigma,
-            curriculum=self.curriculum,
-            seed=self.seed,
-            prompts=self.prompts,
-        )
+        settings = {name: value for name, value in self.__dict__.items() if name != "out"}
+        run = TrainingRun(**settings | {"rate": default if self.rate is None else self.rate})
         _, history = fit(run, self.out.with_name(self.out.name + ".safetensors"))
-        print(figures.table(summary(run, history)))
+        flags.show(summary(run, history))
         figure, axes = figures.new()
         data = draw(axes, run, history)
-        for path in figures.save(figure, data, self.out):
-            print(path)
+        flags.save(figure, data, self.out)

@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 from glyptic.arguments import checked, shown
 from glyptic.errors import MissingExtra
 from glyptic.icl.experiments.prompts import Array, Prompts, PromptShift, Task
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.names import Variance
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem, ProblemError
@@ -127,18 +127,18 @@ def ridge_is_optimal(task: Task, shift: PromptShift) -> bool:
     """Whether labels are ⟨w, x⟩ + N(0, s²) with w ~ N(0, I) and the s² that ridge is given, whatever the inputs are.
 
     >>> from glyptic.icl.experiments.prompt_shifts import shift_named
-    >>> [ridge_is_optimal(Linear(5), shift_named(name)) for name in ("none", "skew", "scale-y:2", "noise:1")]
+    >>> [ridge_is_optimal(LinearTask(5), shift_named(name)) for name in ("none", "skew", "scale-y:2", "noise:1")]
     [True, True, False, False]
     """
-    return isinstance(task, Linear) and shift.label_scale in (1.0, -1.0) and shift.extra_noise_variance == 0
+    return isinstance(task, LinearTask) and shift.label_scale in (1.0, -1.0) and shift.extra_noise_variance == 0
 
 
 def answers(baseline: Baseline, prompts: Prompts, counts: Sequence[int], progress: bool = False) -> Array:
     """ŷ for every prompt and every number of examples in `counts`: (B, len(counts)); NaN where it cannot be fitted.
 
     >>> from glyptic.icl.experiments.prompts import sample
-    >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=4, N=6)
+    >>> from glyptic.icl.experiments.tasks import LinearTask
+    >>> prompts = sample(LinearTask(d=3), np.random.default_rng(0), prompts=4, N=6)
     >>> error = answers(BASELINES["ols"], prompts, [0, 3, 6]) - prompts.target[:, [0, 3, 6]]
     >>> bool(abs(error[:, 1:]).max() < 1e-9)                    # d examples determine a noiseless linear function
     True

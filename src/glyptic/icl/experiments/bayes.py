@@ -20,8 +20,8 @@ def ridge_answers(prompts: Prompts, noise_variance: Variance, counts: Sequence[i
     """x_qᵀ(XᵀX + s²I)⁻¹Xᵀy from the first k examples, w ~ N(0, I): (B, len(counts)); s = 0 is least squares.
 
     >>> from glyptic.icl.experiments.prompts import sample
-    >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=100, N=3)
+    >>> from glyptic.icl.experiments.tasks import LinearTask
+    >>> prompts = sample(LinearTask(d=3), np.random.default_rng(0), prompts=100, N=3)
     >>> bool(np.allclose(ridge_answers(prompts, 0.0, [3])[:, 0], prompts.target[:, 3]))
     True
     """

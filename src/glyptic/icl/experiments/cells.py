@@ -1,15 +1,16 @@
 """Jobs that survive being killed: every finished cell is a file, and no cell is computed twice.
 
 A cell is a measure and its parameters, and is named by their hash. The worker that finishes it writes `cells/<hash>.json` whole
-or not at all; a second run computes only what is absent. On a cluster whose workers do not share the folder the rows come back
-and are written here.
+or not at all; a second run computes only what is absent, and so do the workers that come after one that died. On a cluster whose
+workers do not share the folder the rows come back and are written here.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from glyptic.errors import FileError
 from glyptic.files import make_folder, quoted_path, read_json, write_whole
 from glyptic.icl.experiments.measures import MEASURES, VERSION
 from glyptic.icl.theory.problem import ProblemError
-from glyptic.parallel import scatter
+from glyptic.parallel import gather
+from glyptic.text import printable
 
 Row = dict[str, Any]
 
@@ -27,17 +29,26 @@ Row = dict[str, Any]
 class Cell:
     """One computation: everything its numbers depend on.
 
-    >>> Cell.of("risk", d=2, N=5, seed=0).key == Cell.of("risk", seed=0, N=5, d=2).key
+    >>> sizes = {"d": 2, "N": 5, "random_covariance": False, "steps": 3, "seed": 0}
+    >>> Cell.of("covariate", sizes).key == Cell.of("covariate", dict(reversed(sizes.items()))).key
     True
+    >>> Cell.of("covariate", {**sizes, "M": 5})
+    Traceback (most recent call last):
+    glyptic.icl.theory.problem.ProblemError: the measure covariate is of d, N, random_covariance, steps, seed, and not of M.
     """
 
     measure: str
     parameters: tuple[tuple[str, Any], ...]
 
     @classmethod
-    def of(cls, measure: str, **parameters: Any) -> Cell:
+    def of(cls, measure: str, parameters: Mapping[str, str | float]) -> Cell:
         if measure not in MEASURES:
             raise ProblemError(f"no measure {measure!r}; there are {', '.join(MEASURES)}.")
+        known = [*inspect.signature(MEASURES[measure]).parameters]
+        other = next((name for name in [*parameters, *known] if (name in parameters) != (name in known)), None)
+        if other is not None:
+            wrong = "not of" if other in parameters else "lacks"
+            raise ProblemError(f"the measure {measure} is of {', '.join(known)}, and {wrong} {printable(other)}.")
         return cls(measure, tuple(parameters.items()))
 
     @property
@@ -58,17 +69,21 @@ def run(
     """Compute the cells that are not in the folder yet; return the rows of all of them, in their order."""
     store = Path(folder) / "cells"
     make_folder(store)
-    missing = [cell for cell in dict.fromkeys(cells) if not _file(store, cell).exists()]
-    work = [(cell, str(store)) for cell in missing]
-    finished = scatter(compute, work, backend, workers, progress="cells" if progress else None) if missing else []
-    for cell, rows in zip(missing, finished, strict=True):
+    work = {cell: (cell, str(store)) for cell in cells}
+    known = {cell: _read(_file(store, cell)) for cell in work if _file(store, cell).exists()}
+
+    def keep(cell: Cell, rows: list[Row]) -> None:
         if not _file(store, cell).exists():
             _write(_file(store, cell), rows)
-    return [row for cell in dict.fromkeys(cells) for row in _read(_file(store, cell))]
+
+    gather(compute, work, backend, workers, known=known, keep=keep, progress="cells" if progress else None)
+    return [row for cell in work for row in known.get(cell) or _read(_file(store, cell))]
 
 
 def compute(cell: Cell, store: str) -> list[Row]:
-    """What a worker does: compute the cell and put it into the store."""
+    """What a worker does: compute the cell and put it into the store; of a cell that is there nobody has been told yet."""
+    if _file(Path(store), cell).exists():
+        return _read(_file(Path(store), cell))
     rows = cell.rows()
     if Path(store).is_dir():
         _write(_file(Path(store), cell), rows)

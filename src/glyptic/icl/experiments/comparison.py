@@ -14,7 +14,7 @@ from glyptic.icl.experiments import baselines
 from glyptic.icl.experiments.curves import Curve, curve, squared_error, wrong_sign
 from glyptic.icl.experiments.prompt_shifts import shift_named
 from glyptic.icl.experiments.prompts import Prompts, sample
-from glyptic.icl.experiments.tasks import Linear, task_named
+from glyptic.icl.experiments.tasks import LinearTask, task_named
 from glyptic.icl.names import Dimension, Length, PromptCount
 from glyptic.icl.theory.lsa import predict
 from glyptic.icl.theory.optimum import optimal_blocks
@@ -30,7 +30,7 @@ SUITED: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LearnerComparison:
     """What is compared, and on how many prompts; the decoder is left out when it gets no training steps."""
 
     task: str = "noisy"
@@ -58,10 +58,10 @@ class Comparison:
         return [*range(0, self.N, self.every), self.N]
 
 
-def compare(comparison: Comparison, checkpoint: Path | None = None, progress: bool = True) -> list[Curve]:
+def compare(comparison: LearnerComparison, checkpoint: Path | None = None, progress: bool = True) -> list[Curve]:
     """A curve for each learner, on prompts that none of them was trained on.
 
-    >>> few = Comparison(task="linear", d=2, N=4, baselines=("ols", "average"), prompts=50)
+    >>> few = LearnerComparison(task="linear", d=2, N=4, baselines=("ols", "average"), prompts=50)
     >>> [one.name for one in compare(few, progress=False)]
     ['linear attention, exact', 'least squares', 'averaging']
     """
@@ -74,7 +74,7 @@ def compare(comparison: Comparison, checkpoint: Path | None = None, progress: bo
     if c.steps:
         answer = _decoder_answers(c, test, checkpoint, progress)
         curves.append(curve("decoder, trained", answer, test, c.counts, mistake))
-    if isinstance(task, Linear):
+    if isinstance(task, LinearTask):
         problem = Problem.isotropic(c.d, c.N, noise_variance=task.noise_variance)
         answer = _linear_attention_answers(problem, test, c.counts)
         curves.append(curve("linear attention, exact", answer, test, c.counts, mistake))
@@ -86,7 +86,7 @@ def compare(comparison: Comparison, checkpoint: Path | None = None, progress: bo
     return curves
 
 
-def _decoder_answers(c: Comparison, test: Prompts, checkpoint: Path | None, progress: bool) -> Array:
+def _decoder_answers(c: LearnerComparison, test: Prompts, checkpoint: Path | None, progress: bool) -> Array:
     """Trained on the task without the shift; a checkpoint that exists is used, or trained on."""
     from glyptic.icl.experiments.decoder import DecoderLearner, decoder_plan
     from glyptic.icl.experiments.training import answers, train

@@ -16,7 +16,7 @@ from glyptic import figures
 from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.prompt_shifts import scaled_inputs
 from glyptic.icl.experiments.prompts import ORDINARY, PromptShift, gaussian_inputs, sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.theory.lsa import Blocks, predict
 from glyptic.icl.theory.optimum import gamma, optimal_map
 from glyptic.icl.theory.problem import Array, Problem
@@ -43,7 +43,7 @@ def trained_blocks(d: int, N: int, random_covariance: bool, steps: int, seed: in
 
     learner = LinearAttention(initial_blocks(Problem.isotropic(d, N), sigma=0.3))
     plan = Plan(steps=steps, N=N, rate=0.02, batch=512, seed=seed)
-    train(learner, Linear(d), plan, RANDOM_COVARIANCE if random_covariance else ORDINARY, progress=False)
+    train(learner, LinearTask(d), plan, RANDOM_COVARIANCE if random_covariance else ORDINARY, progress=False)
     return learner.blocks()
 
 
@@ -58,7 +58,7 @@ def sampled_answers(trained: Blocks, c: float, M: int) -> tuple[Array, Array]:
     """ŷ and ⟨w, x_q⟩ on sampled prompts with M examples, on fewer if they are long: they scatter less."""
     prompts = max(4000, 400_000 // M)
     rng = np.random.default_rng(M)
-    drawn = sample(Linear(trained.d), rng, prompts, M, scaled_inputs(c))
+    drawn = sample(LinearTask(trained.d), rng, prompts, M, scaled_inputs(c))
     return predict(trained, drawn.context_x, drawn.context_y, drawn.query_x[:, -1]), drawn.target[:, -1]
 
 
@@ -90,7 +90,7 @@ def draw_risk(
     plots.log_axis(axes, "x", lengths[::2])
     axes.set(yscale="log", ylim=(0.01, 150))
     plots.log_axis(axes, "y")
-    plots.finish(axes, "only the training covariance is learned from", ncols=3, loc="upper center")
+    plots.finish(axes, "only the training covariance is learned from", "upper center", columns=3)
     return rows
 
 
@@ -126,7 +126,7 @@ def draw_random(axes: Any, d: int, models: dict[int, Blocks], M: int) -> list[di
     axes.axhline(1 / 3, color=figures.COLOURS["muted"], linestyle="--", label="⅓, the limit N, M → ∞")
     axes.set(xlabel="training length N", ylabel=SLOPE, ylim=(0, 0.4))
     plots.log_axis(axes, "x", [min(models) * 2**power for power in range(7)])
-    plots.finish(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", loc="lower right")
+    plots.finish(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", "lower right")
     return rows
 
 

@@ -62,8 +62,8 @@ def curve(
     """The curve of the answers (B, len(counts)) of one learner; the bootstrap resamples whole prompts.
 
     >>> from glyptic.icl.experiments.prompts import sample
-    >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=2), np.random.default_rng(0), prompts=500, N=3)
+    >>> from glyptic.icl.experiments.tasks import LinearTask
+    >>> prompts = sample(LinearTask(d=2), np.random.default_rng(0), prompts=500, N=3)
     >>> silent = curve("always 0", np.zeros((500, 2)), prompts, counts=[0, 3])
     >>> bool(np.all((silent.low < 2) & (2 < silent.high)))             # E⟨w, x⟩² = d
     True
@@ -125,7 +125,7 @@ def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift
     wrong = "share of wrong signs" if task == "classification" else squared
     axes.set(xlabel="in-context examples, k", ylabel=wrong)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    plots.finish(axes, f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}"), legend=False)
+    plots.finish(axes, f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}"), legend=None)
 
 
 def legend_beside(figure: Any) -> None:

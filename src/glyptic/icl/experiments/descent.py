@@ -16,7 +16,7 @@ from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.baselines import one_example_too_few
 from glyptic.icl.experiments.learners import DeepLinearAttention
 from glyptic.icl.experiments.prompts import sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.experiments.training import Plan, answers, train
 from glyptic.icl.theory.depth import best_descent
 from glyptic.icl.theory.problem import Array, Problem, positive_count
@@ -48,9 +48,9 @@ def descent_risk(preconditioners: Sequence[Array], moments: Array) -> Array:
 def trained_risk(d: int, N: int, layers: int, sparse: bool = True, steps: int = 1500, seed: int = 0) -> tuple[float, float]:
     """Train L layers of linear attention by Adam; its risk and the standard error of that."""
     learner = DeepLinearAttention(d, layers, sparse)
-    train(learner, Linear(d), Plan(steps=steps, N=N, rate=0.02, clip=10.0, seed=seed), progress=False)
+    train(learner, LinearTask(d), Plan(steps=steps, N=N, rate=0.02, clip=10.0, seed=seed), progress=False)
     if not sparse:
-        test = sample(Linear(d), np.random.default_rng([seed, 1, 1]), 100_000, N)
+        test = sample(LinearTask(d), np.random.default_rng([seed, 1, 1]), 100_000, N)
         return _mean_and_error((answers(learner, test, [N])[:, 0] - test.target[:, N]) ** 2)
     best, moments = best_descent(d, N, layers), sampled_moments(d, N)
     ours = descent_risk(list(learner.preconditioners.detach().numpy()), moments)
@@ -89,7 +89,7 @@ def draw(axes: Any, rows: Sequence[dict[str, Any]], d: int) -> None:
     axes.set(xlabel="layers = steps, L", ylabel=plots.RISK)
     plots.log_axis(axes, "y")
     plots.plain_ticks(axes.xaxis, sorted({row["layers"] for row in rows}))
-    plots.finish(axes, loc="lower left")
+    plots.finish(axes, legend="lower left")
 
 
 def _points(rows: Sequence[dict[str, Any]]) -> tuple[list[float], list[float]]:

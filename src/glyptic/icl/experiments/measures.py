@@ -13,7 +13,7 @@ import numpy as np
 
 from glyptic.icl.experiments.bayes import ridge_answers
 from glyptic.icl.experiments.prompts import Prompts, PromptShift, anisotropic, sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.lsa import predict
 from glyptic.icl.theory.optimum import optimal_blocks
@@ -29,7 +29,7 @@ def risk(d: int, N: int, M: int, spectrum: str, noise_variance: float, seed: int
     """Linear attention trained to its minimum at N and asked after M: exact and sampled; ridge beside it."""
     trained = optimal_blocks(_problem(d, N, spectrum, noise_variance))
     exact = 2.0 * loss(_problem(d, M, spectrum, noise_variance), trained)
-    drawn = sample(Linear(d, noise_variance), np.random.default_rng([seed, d, N, M]), prompts, M, _law(d, spectrum))
+    drawn = sample(LinearTask(d, noise_variance), np.random.default_rng([seed, d, N, M]), prompts, M, _law(d, spectrum))
     linear = predict(trained, drawn.context_x, drawn.context_y, drawn.query_x[:, -1])
     return [
         {"learner": "linear attention, exact", "risk": exact, "standard_error": 0.0},
@@ -50,7 +50,7 @@ def train(d: int, N: int, M: int, spectrum: str, noise_variance: float, seed: in
     problem = _problem(d, N, spectrum, noise_variance)
     learner = LinearAttention(initial_blocks(problem, sigma=0.1))
     plan = Plan(steps=600, N=N, rate=0.05, seed=seed)
-    fit(learner, Linear(d, noise_variance), plan, _law(d, spectrum), progress=False)
+    fit(learner, LinearTask(d, noise_variance), plan, _law(d, spectrum), progress=False)
     test = _problem(d, M, spectrum, noise_variance)
     return [
         {"learner": "linear attention, exact", "risk": 2.0 * loss(test, optimal_blocks(problem)), "standard_error": 0.0},
@@ -84,12 +84,12 @@ def comparison(task: str, d: int, N: int, steps: int, prompts: int, slow_prompts
     """A decoder trained on a task of Garg et al., and the baselines that suit it, against the number of examples."""
     import torch
 
-    from glyptic.icl.experiments.comparison import SUITED, Comparison, compare
+    from glyptic.icl.experiments.comparison import SUITED, LearnerComparison, compare
 
     torch.set_num_threads(1)
     settings: Row = {"task": task, "d": d, "N": N, "steps": steps, "seed": seed}
     sizes: Row = {"prompts": prompts, "slow_prompts": slow_prompts, "baselines": SUITED[task]}
-    curves = compare(Comparison(**settings, **sizes), progress=False)
+    curves = compare(LearnerComparison(**settings, **sizes), progress=False)
     return [row for one in curves for row in one.rows()]
 
 

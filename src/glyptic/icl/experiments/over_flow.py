@@ -20,7 +20,7 @@ from glyptic.icl.experiments.bayes import ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, DecoderSize, decoder_plan
 from glyptic.icl.experiments.learners import DeepLinearAttention, Learner, LinearAttention, SoftmaxAttention
 from glyptic.icl.experiments.prompts import Array, Prompts, anisotropic, sample
-from glyptic.icl.experiments.tasks import Linear
+from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.experiments.training import Curriculum, Plan, answers, train
 from glyptic.icl.names import Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.icl.theory.loss import loss
@@ -34,7 +34,7 @@ Row = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """One learner on linear regression with x ~ N(0, Λ)."""
 
     learner: str = "lsa"
@@ -94,7 +94,7 @@ class Run:
         return SoftmaxAttention(self.d, heads=2 if self.learner == "softmax2" else 1, start=0.1, seed=self.seed)
 
 
-def fit(run: Run, checkpoint: Path | None = None, progress: bool = True) -> tuple[Learner, list[Row]]:
+def fit(run: TrainingRun, checkpoint: Path | None = None, progress: bool = True) -> tuple[Learner, list[Row]]:
     """Train; each row of the history has the risk 2L: exact for `lsa`, on `run.prompts` fixed prompts for the others."""
     learner = run.build()
     law = anisotropic(spectrum(run.spectrum, run.d))
@@ -105,13 +105,13 @@ def fit(run: Run, checkpoint: Path | None = None, progress: bool = True) -> tupl
             return {"risk": 2.0 * loss(run.problem, trained.blocks()), "standard_error": 0.0}
         return mean_and_error((answers(trained, test, [run.N])[:, 0] - test.target[:, -1]) ** 2)
 
-    history = train(learner, Linear(run.d, run.noise_variance), run.plan, law, measure, checkpoint, progress)
+    history = train(learner, LinearTask(run.d, run.noise_variance), run.plan, law, measure, checkpoint, progress)
     return learner, history
 
 
-def _test_prompts(run: Run) -> Prompts:
+def _test_prompts(run: TrainingRun) -> Prompts:
     law = anisotropic(spectrum(run.spectrum, run.d))
-    return sample(Linear(run.d, run.noise_variance), np.random.default_rng([run.seed, 5]), run.prompts, run.N, law)
+    return sample(LinearTask(run.d, run.noise_variance), np.random.default_rng([run.seed, 5]), run.prompts, run.N, law)
 
 
 def mean_and_error(squares: Array) -> Row:
@@ -120,7 +120,7 @@ def mean_and_error(squares: Array) -> Row:
     return {"risk": float(mean.round(12)), "standard_error": float(spread.round(12))}
 
 
-def summary(run: Run, history: Sequence[Row]) -> list[dict[str, Any]]:
+def summary(run: TrainingRun, history: Sequence[Row]) -> list[dict[str, Any]]:
     """The last risk beside the exact minimum of linear attention and the risk of Bayes-optimal ridge, which is sampled."""
     linear, test = 2.0 * minimum_loss(run.problem), _test_prompts(run)
     ridge = mean_and_error((ridge_answers(test, run.noise_variance, [run.N])[:, 0] - test.target[:, -1]) ** 2)
@@ -132,7 +132,7 @@ def summary(run: Run, history: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def draw(axes: Any, run: Run, history: Sequence[Row]) -> list[dict[str, Any]]:
+def draw(axes: Any, run: TrainingRun, history: Sequence[Row]) -> list[dict[str, Any]]:
     """The trained curve over the exact one; returns the data that is drawn."""
     steps = np.array([row["step"] for row in history])
     follows_flow = run.learner == "lsa" and run.optimizer == "sgd"

@@ -8,12 +8,13 @@ from typing import Any
 RISK = r"risk  $E(\hat y - \langle w, x_q\rangle)^2$"
 
 
-def finish(axes: Any, title: str = "", legend: bool = True, **legend_settings: Any) -> None:
-    """A title at the left and a legend without a frame."""
+def finish(axes: Any, title: str = "", legend: str | None = "best", columns: int = 1) -> None:
+    """A title at the left and a legend without a frame, where matplotlib calls it so, or `beside` the axes."""
     if title:
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
-    if legend:
-        axes.legend(**{"frameon": False, "fontsize": 9, **legend_settings})
+    if legend is not None:
+        place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if legend == "beside" else {"loc": legend}
+        axes.legend(frameon=False, fontsize=9, ncols=columns, **place)
 
 
 def plain_ticks(axis: Any, ticks: Sequence[float]) -> None:

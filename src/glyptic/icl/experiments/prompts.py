@@ -119,8 +119,8 @@ def sample(
 ) -> Prompts:
     """Draw prompts; `active` keeps only the first coordinates of the inputs (Garg et al.'s curriculum over d).
 
-    >>> from glyptic.icl.experiments.tasks import Linear
-    >>> prompts = sample(Linear(d=3), np.random.default_rng(0), prompts=2, N=4)
+    >>> from glyptic.icl.experiments.tasks import LinearTask
+    >>> prompts = sample(LinearTask(d=3), np.random.default_rng(0), prompts=2, N=4)
     >>> prompts.context_x.shape, prompts.query_x.shape, prompts.queries_are_inputs
     ((2, 4, 3), (2, 5, 3), True)
     """

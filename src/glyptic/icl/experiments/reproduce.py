@@ -48,15 +48,18 @@ class Headline:
 def covariate_shift(steps: int = 1500, d: int = 5, N: int = 40) -> Headline:
     """Zhang, Frei, Bartlett 2024: what linear attention tends to when the covariates change."""
     lengths, scales = (5, 10, 20, 40, 80, 160, 320, 640, 1280), (0.5, 0.8, 1.0, 1.25, 2.0)
-    random = {n: Cell.of("covariate", d=d, N=n, random_covariance=True, steps=steps, seed=0) for n in (10, 20, 40, 80)}
-    fixed = Cell.of("covariate", d=d, N=N, random_covariance=False, steps=steps, seed=0)
+
+    def trained(N: int, random_covariance: bool) -> Cell:
+        return Cell.of("covariate", {"d": d, "N": N, "random_covariance": random_covariance, "steps": steps, "seed": 0})
+
+    random = {n: trained(n, True) for n in (10, 20, 40, 80)}
 
     def draw(rows: Sequence[Row]) -> Drawn:
         models = {(row["random_covariance"], row["N"]): Blocks.from_vector(np.array(row["weights"])) for row in rows}
         figure, axes = figures.new(1, 3, size=(14.5, 4.6))
-        trained = models[False, N]
-        data = covariate.draw_risk(axes[0], trained, N, scales, lengths)
-        data += covariate.draw_scale(axes[1], trained, N, (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), lengths[-1])
+        fixed = models[False, N]
+        data = covariate.draw_risk(axes[0], fixed, N, scales, lengths)
+        data += covariate.draw_scale(axes[1], fixed, N, (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), lengths[-1])
         data += covariate.draw_random(axes[2], d, {n: models[True, n] for n in random}, lengths[-1])
         return figure, data
 
@@ -64,18 +67,19 @@ def covariate_shift(steps: int = 1500, d: int = 5, N: int = 40) -> Headline:
         f"Scaled down: d = {d}, N = {N}; trained by {steps} steps of Adam, not to the limit; one training each. "
         "Bars: ± 2 s.e. over test prompts."
     )
-    return Headline("Covariate shift (Zhang, Frei, Bartlett 2024)", note, (*random.values(), fixed), draw)
+    return Headline("Covariate shift (Zhang, Frei, Bartlett 2024)", note, (*random.values(), trained(N, False)), draw)
 
 
 def depth_and_descent(steps: int = 1500, d: int = 5) -> Headline:
     """Ahn et al. 2023, von Oswald et al. 2023: L layers of linear attention are L steps of gradient descent."""
-    # Four layers see far rarer prompts in their risk (degree 16 in x): the noise of the batches asks for more of them.
-    cells = [
-        Cell.of("depth", d=d, N=N, layers=layers, sparse=True, steps=steps * (4 if layers == 4 else 1), seed=0)
-        for N in (10, 20, 40)
-        for layers in (1, 2, 3, 4)
-    ]
-    cells += [Cell.of("depth", d=d, N=20, layers=layers, sparse=False, steps=steps, seed=0) for layers in (1, 2, 3)]
+
+    def trained(N: int, layers: int, sparse: bool) -> Cell:
+        # Four layers see far rarer prompts in their risk (degree 16 in x): the noise of the batches asks for more of them.
+        sizes = {"d": d, "N": N, "layers": layers, "sparse": sparse, "steps": steps * (4 if layers == 4 else 1), "seed": 0}
+        return Cell.of("depth", sizes)
+
+    cells = [trained(N, layers, True) for N in (10, 20, 40) for layers in (1, 2, 3, 4)]
+    cells += [trained(20, layers, False) for layers in (1, 2, 3)]
 
     def draw(rows: Sequence[Row]) -> Drawn:
         figure, axes = figures.new(size=(7.6, 5.2))
@@ -98,7 +102,7 @@ def baselines_of_garg(
     """
     dimensions = {"noisy": d, "sparse": sparse_d, "tree": d, "relu": d}
     sizes = {"N": N, "steps": steps, "prompts": prompts, "slow_prompts": slow_prompts}
-    cells = tuple(Cell.of("comparison", task=task, d=d, seed=0, **sizes) for task, d in dimensions.items())
+    cells = tuple(Cell.of("comparison", {"task": task, "d": d, "seed": 0, **sizes}) for task, d in dimensions.items())
 
     def curves_of(rows: Sequence[Row], task: str) -> list[curves.Curve]:
         return curves.from_rows([row for row in rows if row["task"] == task])
@@ -126,10 +130,8 @@ def baselines_of_garg(
 
 def task_diversity(steps: int = 1500, d: int = 4, N: int = 8, noise_variance: float = 0.25) -> Headline:
     """Raventós et al. 2023: from memorising the training tasks to ridge regression."""
-    cells = tuple(
-        Cell.of("diversity", d=d, tasks=tasks, noise_variance=noise_variance, N=N, steps=steps, seed=0)
-        for tasks in (1, 4, 16, 64, 256, 1024)
-    )
+    sizes = {"noise_variance": noise_variance, "N": N, "steps": steps, "seed": 0}
+    cells = tuple(Cell.of("diversity", {"d": d, "tasks": tasks, **sizes}) for tasks in (1, 4, 16, 64, 256, 1024))
 
     def draw(rows: Sequence[Row]) -> Drawn:
         figure, axes = figures.new(1, 2, size=(11.5, 4.8))

@@ -50,8 +50,9 @@ class Grid:
             spectrum(name, d)  # refuses names that do not exist before anything is computed
 
     def cells(self) -> list[Cell]:
+        names = ("d", "N", "M", "spectrum", "noise_variance", "seed", "prompts")
         return [
-            Cell.of(self.measure, d=d, N=N, M=M, spectrum=name, noise_variance=float(s2), seed=seed, prompts=self.prompts)
+            Cell.of(self.measure, dict(zip(names, (d, N, M, name, float(s2), seed, self.prompts), strict=True)))
             for d, N, name, s2, seed in itertools.product(self.d, self.N, self.spectrum, self.noise_variance, self.seed)
             for M in (self.M or (N,))
         ]
@@ -126,7 +127,7 @@ def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
     values = sorted({row[abscissa] for row in rows})
     if min(values) > 0 and len(values) > 1:
         plots.log_axis(axes, "x", values)
-    plots.finish(axes, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    plots.finish(axes, legend="beside")
 
 
 def _draw_one(axes: Any, rows: Sequence[Row], abscissa: str, colour: str, style: dict[str, Any]) -> None:

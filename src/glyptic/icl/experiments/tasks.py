@@ -19,19 +19,51 @@ from glyptic.icl.names import Dimension, Variance
 from glyptic.icl.theory.problem import ProblemError, as_finite
 
 
-@dataclass(frozen=True)
-class Linear:
-    """f(x) = ⟨w, x⟩, w ~ N(0, I). With `noise_variance` > 0 it is the noisy task."""
-
-    d: Dimension = 5
-    noise_variance: Variance = 0.0
+class _Checked:
+    """What is made with fields that do not fit is refused."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
+
+@dataclass(frozen=True)
+class _Weighted(_Checked):
+    """One vector of weights a prompt, w ~ N(0, I), and a function of w and x."""
+
+    d: Dimension = 5
+    noise_variance: Variance = 0.0
+
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         w = rng.standard_normal((prompts, self.d))
-        return lambda x: _inner(x, w)
+        return lambda x: self.values(x, w)
+
+    def values(self, x: Array, w: Array) -> Array:
+        raise NotImplementedError
+
+
+class LinearTask(_Weighted):
+    """f(x) = ⟨w, x⟩, w ~ N(0, I). With `noise_variance` > 0 it is the noisy task."""
+
+    def values(self, x: Array, w: Array) -> Array:
+        return _inner(x, w)
+
+    def __str__(self) -> str:
+        """As checkpoints have always called it: a run that was saved is known by its task."""
+        return f"Linear(d={self.d}, noise_variance={self.noise_variance})"
+
+
+class Quadratic(_Weighted):
+    """f(x) = ⟨w, x²⟩/√3, coordinatewise square, w ~ N(0, I); E x⁴ = 3 makes E f² = d."""
+
+    def values(self, x: Array, w: Array) -> Array:
+        return _inner(x**2, w / np.sqrt(3.0))
+
+
+class Classification(_Weighted):
+    """f(x) = sign⟨w, x⟩ in {−1, +1}, w ~ N(0, I)."""
+
+    def values(self, x: Array, w: Array) -> Array:
+        return np.where(_inner(x, w) >= 0.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
@@ -55,30 +87,12 @@ class SparseLinear:
 
 
 @dataclass(frozen=True)
-class Quadratic:
-    """f(x) = ⟨w, x²⟩/√3, coordinatewise square, w ~ N(0, I); E x⁴ = 3 makes E f² = d."""
-
-    d: Dimension = 5
-    noise_variance: Variance = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
-        w = rng.standard_normal((prompts, self.d)) / np.sqrt(3.0)
-        return lambda x: _inner(x**2, w)
-
-
-@dataclass(frozen=True)
-class ReluNet:
+class ReluNet(_Checked):
     """f(x) = √(2/r) Σ_j a_j max(0, ⟨b_j, x⟩), a two-layer net with r = `width` hidden units, all weights N(0, 1)."""
 
     d: Dimension = 5
     width: Annotated[int, Count(1, 10**5)] = 20
     noise_variance: Variance = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         inner = rng.standard_normal((prompts, self.d, self.width))
@@ -87,35 +101,17 @@ class ReluNet:
 
 
 @dataclass(frozen=True)
-class DecisionTree:
+class DecisionTree(_Checked):
     """A full binary tree; every inner node asks for the sign of one random coordinate; leaves are N(0, 1)."""
 
     d: Dimension = 5
     depth: Annotated[int, Count(1, 20)] = 3
     noise_variance: Variance = 0.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def draw(self, rng: np.random.Generator, prompts: int) -> Function:
         asked = rng.integers(0, self.d, (prompts, 2**self.depth - 1))
         leaves = rng.standard_normal((prompts, 2**self.depth))
         return lambda x: _walk(asked, leaves, x, self.depth)
-
-
-@dataclass(frozen=True)
-class Classification:
-    """f(x) = sign⟨w, x⟩ in {−1, +1}, w ~ N(0, I)."""
-
-    d: Dimension = 5
-    noise_variance: Variance = 0.0
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    def draw(self, rng: np.random.Generator, prompts: int) -> Function:
-        w = rng.standard_normal((prompts, self.d))
-        return lambda x: np.where(_inner(x, w) >= 0.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +160,8 @@ def _walk(asked: NDArray[np.int64], leaves: Array, x: Array, depth: int) -> Arra
 
 
 TASKS: dict[str, Callable[[int], Task]] = {
-    "linear": lambda d: Linear(d),
-    "noisy": lambda d: Linear(d, noise_variance=0.25),
+    "linear": lambda d: LinearTask(d),
+    "noisy": lambda d: LinearTask(d, noise_variance=0.25),
     "sparse": lambda d: SparseLinear(d, nonzero=max(1, d // 4)),
     "relu": lambda d: ReluNet(d),
     "tree": lambda d: DecisionTree(d),
@@ -178,7 +174,7 @@ def task_named(name: str, d: int) -> Task:
     """The task of that name in d dimensions.
 
     >>> task_named("noisy", 4)
-    Linear(d=4, noise_variance=0.25)
+    LinearTask(d=4, noise_variance=0.25)
     """
     if not isinstance(name, str) or name not in TASKS:
         raise ProblemError(f"no task {shown(name)}; there are {', '.join(TASKS)}.")

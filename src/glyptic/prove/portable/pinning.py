@@ -233,7 +233,7 @@ def _file(module: str) -> str:
 @cache
 def code_of_glyptic() -> str:
     """A digest of all of Glyptic's own source: what decided a claim, to the letter."""
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")

@@ -13,7 +13,6 @@ glyptic.errors.FileError: the claim.position must be a whole number, and is 1.0.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -26,6 +25,7 @@ from glyptic import files
 from glyptic.errors import FileError
 from glyptic.files import MOST_DIGITS
 from glyptic.files import quoted_path as quoted_path
+from glyptic.files import sealed as sealed
 from glyptic.text import quoted
 
 MOST_BYTES = 1 << 25  # of a file: 32 MB, for its values may take twenty times as much
@@ -151,18 +151,6 @@ def _shown(value: Any) -> str:
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
     """What a JSON file holds; `what` names its kind in the sentences that refuse it."""
     return files.read_json(path, MOST_BYTES, what)
-
-
-def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """The content with the digest of everything else in it.
-
-    >>> one = sealed({"says": "x = x"})
-    >>> sealed(one) == one, sealed({**one, "says": "x = 0"}) == {**one, "says": "x = 0"}
-    (True, False)
-    """
-    rest = {name: part for name, part in content.items() if name != "digest"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
-    return {**rest, "digest": hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()}
 
 
 def same_json(one: Any, other: Any) -> bool:
