@@ -14,11 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from glyptic import Fixed, Transformer, carve, prove
+from glyptic import Fixed, Transformer, carve, notes, prove
 from glyptic.errors import GlypticError, MissingExtra
 from glyptic.exact import show_number
-from glyptic.exact.report import table
 from glyptic.extras import brought_by
+from glyptic.text import table
 
 LENGTH = 10
 
@@ -71,7 +71,7 @@ def the_notes() -> None:
     title("4. A construction as printed in the notes, and as it works: h_2 ← M h_1, M exchanges two coordinates")
     source = Transformer.of(Fixed(4), "ab", ["x", "y"], [[1, 0], [2, 3]], [[1, 0], [0, 1]], ["X", "Y"], max_length=4)
     exchange = [[0, 1], [1, 0]]
-    printed = carve.notes.linear(source, exchange, 1, 2)
+    printed = notes.linear(source, exchange, 1, 2)
     try:
         printed.run("aba")
     except GlypticError as error:
@@ -150,7 +150,7 @@ def main() -> None:
                 step()
         except MissingExtra as error:
             print(f"Left out: {error}")
-    print(f"\n{time.perf_counter() - start:.0f} seconds. Next: README.md, `glyptic --help`, docs/.")
+    print(f"\n{time.perf_counter() - start:.0f} seconds. Next: docs/index.md, `glyptic --help`.")
 
 
 if __name__ == "__main__":
