@@ -17,8 +17,8 @@ from pathlib import Path
 from glyptic import Fixed, Transformer, carve, notes, prove
 from glyptic.errors import GlypticError, MissingExtra
 from glyptic.exact import show_number
-from glyptic.exact.report import table
 from glyptic.extras import brought_by
+from glyptic.text import table
 
 LENGTH = 10
 
@@ -150,7 +150,7 @@ def main() -> None:
                 step()
         except MissingExtra as error:
             print(f"Left out: {error}")
-    print(f"\n{time.perf_counter() - start:.0f} seconds. Next: README.md, `glyptic --help`, docs/.")
+    print(f"\n{time.perf_counter() - start:.0f} seconds. Next: docs/index.md, `glyptic --help`.")
 
 
 if __name__ == "__main__":

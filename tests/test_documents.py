@@ -1,8 +1,10 @@
-"""Documents keep their promises: the README's code runs, links lead somewhere, the demo ends."""
+"""Documents keep their promises: their code and commands run, links lead somewhere, both languages say the same, the demo ends."""
 
+import ast
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -10,24 +12,99 @@ from pathlib import Path
 
 import pytest
 
+from glyptic.cli import main
+
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")])
+IN_SPANISH = [page for page in PAGES if page.name.endswith(".es.md")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def headings(page: Path) -> list[tuple[str, str]]:
+    """The marks and words of a page's headings, those in fenced code left out."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"^(#+) (.*)$", text, re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """What links to parts of a page can name: a heading in small letters, signs left out, a hyphen for each space."""
+    return {re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-") for _, words in headings(page)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+    for target, part in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
-            assert (page.parent / target).exists(), target
+            there = page.parent / target if target else page
+            assert there.exists(), target
+            assert not part or part in anchors(there), f"{target}#{part}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, new = set[Path](), {ROOT / "README.md"}
+    while new:
+        reached |= new
+        links = {(page.parent / target).resolve() for page in new for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())}
+        new = {page for page in links if page.suffix == ".md" and page.exists()} - reached
+    assert [named(page) for page in PAGES if page not in reached and page.parent.name != "results"] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "README.es.md"])
 def test_the_code_of_the_readme_runs(page: str) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = blocks(ROOT / page, "python")
     names: dict = {}
     exec(compile(code, page, "exec"), names)
     decider = names.get("odd") or names["impar"]
     assert decider.answer("0110100") == "YES" and len(decider.layers) == 4 and decider.width == 19
+
+
+def commands(page: Path) -> list[str]:
+    """The glyptic commands of a page, in blocks and in sentences; … stands for what the reader puts there."""
+    found = re.findall(r"^(glyptic .*)$|`(glyptic [^`]*)`", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [line or inline for line, inline in found if "…" not in inline]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_commands_of_the_first_pages_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = commands(ROOT / page)
+    assert len(found) > 5
+    for command in found:
+        try:
+            status: object = main(shlex.split(command, comments=True)[1:])
+        except SystemExit as end:
+            status = end.code
+        assert not status, command
+
+
+def test_the_code_of_the_index_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks(ROOT / "docs/index.md", "python")
+    exec(compile(code, "docs/index.md", "exec"), {})
+    assert "124,439,808" in capsys.readouterr().out
+
+
+def code(page: Path) -> list[object]:
+    """The code of a page, without its comments: examples with what they print, commands, programs."""
+    text = page.read_text(encoding="utf-8")
+    examples = [(ast.dump(ast.parse(e.source)), e.want, e.exc_msg) for e in doctest.DocTestParser().get_examples(text)]
+    programs = [] if page.name.startswith("README") else [ast.dump(ast.parse(block)) for block in blocks(page, "python")]
+    return [*examples, *programs, *(shlex.split(block, comments=True) for block in blocks(page, "sh")), *commands(page)]
+
+
+@pytest.mark.parametrize("page", IN_SPANISH, ids=named)
+def test_both_languages_have_the_same_code_and_parts(page: Path) -> None:
+    english = page.with_name(page.name.replace(".es.md", ".md"))
+    assert code(page) == code(english)
+    assert [mark for mark, _ in headings(page)] == [mark for mark, _ in headings(english)]
+    assert page.read_text(encoding="utf-8").count("\n|") == english.read_text(encoding="utf-8").count("\n|")  # rows of tables
 
 
 def test_the_examples_on_finite_precision_run() -> None:

@@ -1,0 +1,77 @@
+"""What every run of the tests begins and ends with, those in docstrings included.
+
+Compiled kernels are cached beside their source; a cache older than any part of that source is thrown away: numba looks only
+at the file of the function itself, and our loops take their rounding from another file.
+
+`--by-room` ends a run with what each room of it cost.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import glyptic.numbers
+
+BEGUN = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--by-room", action="store_true", help="print tests and seconds of processor time by room")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ["PYTHONIOENCODING"] = "utf-8"  # what tests start speaks so, whatever the terminal
+    if hasattr(config, "workerinput"):
+        return  # the process that started this one has done it
+    folder = Path(glyptic.numbers.__file__).parent
+    changed = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for cached in (folder / "__pycache__").glob("*.nb[ic]"):
+        with suppress(FileNotFoundError):
+            if cached.stat().st_mtime < changed:
+                cached.unlink()
+
+
+def used() -> float:
+    """Seconds of a processor that this process has used, and those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    item.stash[BEGUN] = used()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "teardown":
+        report.user_properties.append(("used", used() - item.stash[BEGUN]))
+    return report
+
+
+def room(nodeid: str) -> str:
+    """The room of a test, of `tests/` or in a docstring.
+
+    >>> room("tests/prove/fuzz/test_fuzz.py::test_blocks"), room("src/glyptic/nn/hooks.py::glyptic.nn.hooks"), room("tests/test_files.py::test_a")
+    ('prove', 'nn', 'files')
+    """
+    path = nodeid.partition("::")[0].removeprefix("src/glyptic/").removeprefix("tests/")
+    return path.partition("/")[0].removesuffix(".py").removeprefix("test_")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not config.getoption("by_room"):
+        return
+    rooms: dict[str, list[float]] = defaultdict(list)
+    for report in (report for reports in terminalreporter.stats.values() for report in reports):
+        for name, seconds in getattr(report, "user_properties", ()):
+            if name == "used":
+                rooms[room(report.nodeid)].append(seconds)
+    rooms["all"] = [seconds for of_one in rooms.values() for seconds in of_one]
+    terminalreporter.section("seconds of a processor, by room")
+    for name, of_one in sorted(rooms.items(), key=lambda item: -sum(item[1])):
+        terminalreporter.write_line(f"{sum(of_one):8.1f} s in {len(of_one):5} tests   {name}")
