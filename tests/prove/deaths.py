@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from glyptic import prove, studies
-from glyptic.languages.automata import regular
+from glyptic.languages import regular
 from glyptic.numbers import Fixed
 from glyptic.programs.automata import recogniser
 from glyptic.prove.methods.enumeration import deciding, portions

@@ -1,4 +1,4 @@
-"""Regular languages: automata, regular expressions, the languages of Tomita.
+"""Regular languages: automata, regular expressions with intersection and complement, the languages of Tomita.
 
 >>> from glyptic import languages
 >>> languages.regular("(0*10*1)*0*").accepts("0110")
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from glyptic.languages.automata import Automaton as Automaton
-    from glyptic.languages.automata import regular as regular
-    from glyptic.languages.automata import tomita as tomita
+    from glyptic.languages.expressions import regular as regular
+    from glyptic.languages.named import tomita as tomita
 else:
     from glyptic.lazy import lazily
 

@@ -22,7 +22,7 @@ def recogniser(automaton: Automaton, format: Format, max_length: Annotated[int, 
     """A decider of the automaton's language, with the answers NO and YES, for inputs up to a length.
 
     >>> from glyptic.numbers import Fixed
-    >>> from glyptic.languages.automata import tomita
+    >>> from glyptic.languages import tomita
     >>> T = recogniser(tomita(4), Fixed(2), 8)
     >>> T.answer("1001"), T.answer("10001")
     ('YES', 'NO')

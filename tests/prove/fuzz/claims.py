@@ -14,7 +14,7 @@ import numpy as np
 
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.exact.transformer import parts
-from glyptic.languages.automata import regular, tomita
+from glyptic.languages import regular, tomita
 from glyptic.numbers import encode, parse_format
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values

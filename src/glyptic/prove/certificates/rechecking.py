@@ -18,7 +18,8 @@ from glyptic.arguments import checked
 from glyptic.errors import FileError, FormatError, InputError
 from glyptic.exact import Transformer
 from glyptic.exact.report import show_number
-from glyptic.languages.automata import Automaton, named_truly
+from glyptic.languages.automata import Automaton
+from glyptic.languages.named import named_truly
 from glyptic.numbers import Exact, encode, number
 from glyptic.prove.certificates.saving import METHODS, example_in, load_certificate, size_of_claim
 from glyptic.prove.checking import RunLimits, check

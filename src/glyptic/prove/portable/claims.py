@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from glyptic.errors import FileError
-from glyptic.languages.automata import Automaton, named_truly
+from glyptic.languages.automata import Automaton
+from glyptic.languages.named import named_truly
 from glyptic.numbers import Exact
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
