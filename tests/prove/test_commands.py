@@ -8,6 +8,7 @@ import sys
 import pytest
 from tests.prove.examples import broken
 
+from glyptic.cli import COMMANDS
 from glyptic.cli.precision import PrecisionCommand
 from glyptic.cli.reading import read
 from glyptic.errors import GlypticError
@@ -23,8 +24,8 @@ from glyptic.theorems import proving
 
 def run(command, *words):
     """A command as the shell would start it; its exit status."""
-    module = importlib.import_module(f"glyptic.cli.{command}")
-    chosen = getattr(module, command.capitalize())
+    module, _, name = COMMANDS[command][0].partition(":")
+    chosen = getattr(importlib.import_module(module), name)
     return read(chosen, [str(word) for word in words]).main() or 0
 
 

@@ -24,7 +24,6 @@ from typing import cast
 
 from glyptic.errors import GlypticError
 from glyptic.exact.forward import score_divisor
-from glyptic.exact.report import show_number
 from glyptic.numbers import AnyFormat, Attention, Exact, Reference, as_format, number
 
 
@@ -181,6 +180,8 @@ def decides(*logits: str, subtract: bool = False) -> Fact:
         shares, undefined = Reference(format).distribute(x, cast(Attention, kind))
         if not undefined and shares.count(max(shares)) == 1 and shares.index(max(shares)) == x.index(max(x)):
             return None
+        from glyptic.exact.report import show_number
+
         shown = ", ".join(show_number(value, format) for value in x)
         result = "0/0" if undefined else f"({', '.join(map(str, shares))})"
         return Broken(max(x), f"softmax({shown}) = {result}")

@@ -30,7 +30,6 @@ def open_model(name_or_folder: str, format: str | None = None) -> Transformer:
     'YES'
     """
     from glyptic.carve.examples import EXAMPLES, by_name
-    from glyptic.exact import load
     from glyptic.numbers import parse_format
 
     if not name_or_folder:  # as a path it would be the working folder
@@ -38,6 +37,8 @@ def open_model(name_or_folder: str, format: str | None = None) -> Transformer:
     folder = Path(name_or_folder)
     is_built_in = name_or_folder.partition(":")[0] in EXAMPLES
     if _is_folder(folder) and not (is_built_in and not (folder / "config.json").is_file()):
+        from glyptic.exact import load
+
         loaded = load(folder)
         return loaded if format is None else loaded.in_format(parse_format(format))
     if is_built_in:

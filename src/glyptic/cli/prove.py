@@ -139,11 +139,13 @@ class ProveCommand:
 
     def _export(self, claim: Claim, verdict: Verdict) -> None:
         """The folder, if one is asked for."""
+        if self.export is None:
+            return
         from glyptic.prove import Unknown, export
 
-        if self.export is not None and isinstance(verdict, Unknown):
+        if isinstance(verdict, Unknown):
             print("  nothing is exported: the claim was left open")
-        elif self.export is not None:
+        else:
             limit = {} if self.seconds is None else {"seconds": self.seconds}
             print(export(self.export, claim, verdict, **limit))
 
@@ -192,10 +194,11 @@ class ProveCommand:
 
     def _check(self) -> int:
         from glyptic.prove import check
-        from glyptic.prove.certificates.saving import check_place, save_certificate
 
         claim = self._claim(self.format)
         if self.certificate is not None:
+            from glyptic.prove.certificates.saving import check_place, save_certificate
+
             check_place(self.certificate)
         verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._running())
         print(verdict)

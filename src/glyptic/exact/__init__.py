@@ -11,40 +11,37 @@ report        what a transformer is, in a page of text
 random        random transformers by seed
 """
 
-from glyptic.exact.files import load, save
-from glyptic.exact.options import Options
-from glyptic.exact.random import Sizes, random_transformer
-from glyptic.exact.report import describe, show_number, show_run, show_trace
-from glyptic.exact.running import TIED, UNDEFINED, Batch, Run, run, run_batch
-from glyptic.exact.stages import stages
-from glyptic.exact.transformer import TIE, FeedForward, Head, Layer, Norm, Transformer
-from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroOutput, ZeroVariance
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "TIE",
-    "TIED",
-    "UNDEFINED",
-    "Batch",
-    "FeedForward",
-    "Head",
-    "Layer",
-    "Norm",
-    "Options",
-    "Run",
-    "Sizes",
-    "Transformer",
-    "Undefined",
-    "ZeroAttention",
-    "ZeroOutput",
-    "ZeroVariance",
-    "describe",
-    "load",
-    "random_transformer",
-    "run",
-    "run_batch",
-    "save",
-    "show_number",
-    "show_run",
-    "show_trace",
-    "stages",
-]
+from glyptic.exact.options import Options as Options
+from glyptic.exact.running import TIED as TIED
+from glyptic.exact.running import UNDEFINED as UNDEFINED
+from glyptic.exact.running import Batch as Batch
+from glyptic.exact.running import Run as Run
+from glyptic.exact.running import run as run
+from glyptic.exact.running import run_batch as run_batch
+from glyptic.exact.stages import stages as stages
+from glyptic.exact.transformer import TIE as TIE
+from glyptic.exact.transformer import FeedForward as FeedForward
+from glyptic.exact.transformer import Head as Head
+from glyptic.exact.transformer import Layer as Layer
+from glyptic.exact.transformer import Norm as Norm
+from glyptic.exact.transformer import Transformer as Transformer
+from glyptic.exact.undefined import Undefined as Undefined
+from glyptic.exact.undefined import ZeroAttention as ZeroAttention
+from glyptic.exact.undefined import ZeroOutput as ZeroOutput
+from glyptic.exact.undefined import ZeroVariance as ZeroVariance
+
+if TYPE_CHECKING:
+    from glyptic.exact.files import load as load
+    from glyptic.exact.files import save as save
+    from glyptic.exact.random import Sizes as Sizes
+    from glyptic.exact.random import random_transformer as random_transformer
+    from glyptic.exact.report import describe as describe
+    from glyptic.exact.report import show_number as show_number
+    from glyptic.exact.report import show_run as show_run
+    from glyptic.exact.report import show_trace as show_trace
+else:
+    from glyptic.lazy import lazily
+
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -3,7 +3,7 @@ its length.
 
     tokens      contains, first_equals_last, palindromes
     counting    majority, modular, parity
-    brackets    balanced brackets, of several kinds, up to a depth
+    nesting     balanced brackets, of several kinds, up to a depth
     parts       what they are made of: look-up, total, position codes
 
 >>> by_name("parity:8", "fixed:4").answer("0111")
@@ -14,18 +14,32 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from glyptic.arguments import Count, Seed, checked, is_word, refused, shown
 from glyptic.carve.building import format_of
-from glyptic.carve.examples.brackets import brackets
-from glyptic.carve.examples.counting import majority, modular, parity
 from glyptic.carve.examples.parts import Length, whole_numbers
-from glyptic.carve.examples.tokens import contains, first_equals_last, palindromes
 from glyptic.errors import InputError, ModelError
-from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat
+
+if TYPE_CHECKING:
+    from glyptic.carve.examples.counting import majority as majority
+    from glyptic.carve.examples.counting import modular as modular
+    from glyptic.carve.examples.counting import parity as parity
+    from glyptic.carve.examples.nesting import brackets as brackets
+    from glyptic.carve.examples.tokens import contains as contains
+    from glyptic.carve.examples.tokens import first_equals_last as first_equals_last
+    from glyptic.carve.examples.tokens import palindromes as palindromes
+else:
+    from glyptic.lazy import lazily
+
+    __getattr__, __dir__, __all__ = lazily(__name__)
+    __all__ += ["EXAMPLES", "by_name", "parameters", "random", "usage", "whole_numbers"]
+
+EXAMPLES = ("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random")
 
 
 @checked
@@ -38,20 +52,10 @@ def random(
     >>> random(Fixed(4), seed=7).same_as(random(Fixed(4), seed=7))
     True
     """
+    from glyptic.exact.random import Sizes, random_transformer
+
     made = random_transformer(format_of(format), seed, Sizes(layers=layers, max_length=max_length))
     return made.replace(name=f"random:{seed},{layers},{max_length}")
-
-
-EXAMPLES: dict[str, Callable[..., Transformer]] = {
-    "contains": contains,
-    "first-equals-last": first_equals_last,
-    "majority": majority,
-    "parity": parity,
-    "brackets": brackets,
-    "palindromes": palindromes,
-    "modular": modular,
-    "random": random,
-}
 
 
 @checked
@@ -62,7 +66,7 @@ def by_name(text: str, format: AnyFormat | str, *, force: bool = False) -> Trans
     given, name = parameters(text), text.partition(":")[0]  # which refuses other names
     forced = {"force": True} if force and name != "random" else {}  # `random` refuses nothing
     try:
-        return EXAMPLES[name](format_of(format), **given, **forced)
+        return _decider(name)(format_of(format), **given, **forced)
     except InputError as error:  # which names the parameter
         raise error if str(error).startswith(f"{name}:") else InputError(f"{name}: {error}") from None
 
@@ -89,11 +93,16 @@ def usage(name: str) -> str:
     return f"{name}:{given}"
 
 
+def _decider(name: str) -> Callable[..., Transformer]:
+    """The function of that name; its module, and no other, is loaded now."""
+    return getattr(sys.modules[__name__], name.replace("-", "_"))  # type: ignore[no-any-return]
+
+
 def _signature(name: str) -> list[inspect.Parameter]:
     """What the name can give: all but the format, and `force`, which is asked for in Python."""
     if not is_word(name, EXAMPLES):
         raise ModelError(f"no built-in decider {shown(name)}; there are {', '.join(EXAMPLES)}.")
-    everything = inspect.signature(EXAMPLES[name], eval_str=False).parameters.values()
+    everything = inspect.signature(_decider(name), eval_str=False).parameters.values()
     return [parameter for parameter in everything if parameter.name not in ("format", "force")]
 
 
@@ -117,20 +126,3 @@ def _converted(name: str, parameter: inspect.Parameter, value: str) -> int | str
     if not re.fullmatch(r"-?[0-9]{1,18}", value):
         raise ModelError(f"{name}: {parameter.name} must be a whole number of at most 18 digits, and it is {shown(value)}.")
     return int(value)
-
-
-__all__ = [
-    "EXAMPLES",
-    "brackets",
-    "by_name",
-    "contains",
-    "first_equals_last",
-    "majority",
-    "modular",
-    "palindromes",
-    "parameters",
-    "parity",
-    "random",
-    "usage",
-    "whole_numbers",
-]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from glyptic.prove.portable.reading import JsonPart
+if TYPE_CHECKING:
+    from glyptic.prove.portable.reading import JsonPart
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,10 @@ def verdict_from_json(data: Any) -> Verdict:
     >>> verdict_from_json(verdict_to_json(unknown)) == unknown
     True
     """
+    from glyptic.prove.portable.reading import (
+        JsonPart,  # here, for a verdict that is not in a file needs no reader of files
+    )
+
     part = JsonPart(json.loads(json.dumps(data)), "the verdict")  # tuples as lists
     answer = part.entries().get("answer", JsonPart(None, f"{part.place}.answer")).one_of(_KINDS)
     kind = _KINDS[answer]
@@ -186,10 +191,10 @@ def _counterexample(part: JsonPart) -> Counterexample:
 _LONGEST = 1 << 20
 _READERS: dict[str, Callable[[JsonPart], Any]] = {
     **dict.fromkeys(("claim", "over", "requires", "reason"), lambda part: part.text(_LONGEST)),
-    "method": JsonPart.text,
+    "method": lambda part: part.text(),
     "smallest": lambda part: part.one_of(("globally", "locally")),
     **dict.fromkeys(("inputs", "satisfying", "failures"), _count),
     **dict.fromkeys(("solvers", "assumptions", "tried"), _sentences),
-    "seconds": JsonPart.seconds,
+    "seconds": lambda part: part.seconds(),
     **dict.fromkeys(("counterexample", "witness"), lambda part: part.optional(_counterexample)),
 }

@@ -15,12 +15,10 @@ from glyptic.exact.running import Engine
 from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.counting import count_values, describe, smaller
-from glyptic.prove.methods.enumeration.journal import Journal
-from glyptic.prove.methods.enumeration.portions import Enumeration, Portion, Tally, merged, plan, size_of, work
+from glyptic.prove.methods.enumeration.portions import Enumeration, Ledger, Portion, Tally, merged, plan, size_of, work
 from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict
 from glyptic.prove.verdicts.assumptions import of_enumeration
 from glyptic.prove.verdicts.existence import settled
-from glyptic.prove.verdicts.minimise import example_of_codes, example_of_input, fails, input_fails, refutation
 
 METHOD = "enumeration"
 _TIMES_A_WORKER_MAY_DIE = 5
@@ -49,7 +47,7 @@ def enumerate_claim(claim: Claim, limits: EnumerationLimits) -> Verdict:
     started = time.time()
     deadline = None if limits.seconds is None else started + limits.seconds
     job = Enumeration(claim, limits.engine, limits.count_all, deadline)
-    journal = Journal(job, plan(claim), limits.journal)
+    journal = _ledger(job, limits.journal)
     try:
         try:
             _finish(job, journal, limits)
@@ -63,7 +61,15 @@ def enumerate_claim(claim: Claim, limits: EnumerationLimits) -> Verdict:
     return verdict
 
 
-def _finish(job: Enumeration, journal: Journal, limits: EnumerationLimits) -> None:
+def _ledger(job: Enumeration, path: Path | None) -> Ledger:
+    if path is None:
+        return Ledger(job, plan(job.claim))
+    from glyptic.prove.methods.enumeration.journal import Journal
+
+    return Journal(job, plan(job.claim), path)
+
+
+def _finish(job: Enumeration, journal: Ledger, limits: EnumerationLimits) -> None:
     """Do the portions that the journal does not have; those of a worker that died are done again."""
     total = sum(size_of(job.claim, portion) for portion in journal.portions.values())
     done = sum(size_of(job.claim, journal.portions[name]) for name in journal.done)
@@ -117,7 +123,7 @@ def _take_all(
     left: Callable[[], Iterator[Any]],
     more: Callable[[], bool],
     limits: EnumerationLimits,
-    journal: Journal,
+    journal: Ledger,
 ) -> None:
     """Send what is left to the workers until nothing is; a death costs what that worker had, which is sent again."""
     deaths = 0
@@ -136,7 +142,7 @@ def _named_work(job: Enumeration, portion: Portion, known: tuple[int, ...] | Non
     return portion, work(job, portion, known)
 
 
-def _verdict(job: Enumeration, journal: Journal, seconds: float) -> Verdict:
+def _verdict(job: Enumeration, journal: Ledger, seconds: float) -> Verdict:
     claim, total = job.claim, merged(job.claim, journal.done.values())
     over, assumptions = describe(claim), of_enumeration(claim, job.engine)
     complete = not journal.left
@@ -162,6 +168,8 @@ def _verdict(job: Enumeration, journal: Journal, seconds: float) -> Verdict:
 
 def _refuted(claim: Claim, example: tuple[int, ...], complete: bool, about: dict[str, Any]) -> Verdict:
     """A counterexample counts when the fractions confirm it; shorter inputs come first, but portions end in any order."""
+    from glyptic.prove.verdicts.minimise import example_of_codes, example_of_input, fails, input_fails, refutation
+
     of_inputs = isinstance(claim.subject, Inputs)
     if not (input_fails if of_inputs else fails)(claim, example):
         shown = example_of_input(claim, example) if of_inputs else example_of_codes(claim, example)

@@ -1,4 +1,4 @@
-"""The journal of an enumeration: which portions are done and what they came to, so that an interruption loses nothing.
+"""The journal of an enumeration: its ledger in a file, so that an interruption loses nothing.
 
 The file is rewritten whole, under a temporary name, and renamed. It is sealed: by the claim with its weights and the source of
 its predicates, by Glyptic's own code, the engine and the plan of portions, so that it is never taken for another's; by a digest
@@ -22,7 +22,7 @@ from glyptic.files import write_whole
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.batches import free_names
 from glyptic.prove.elements.counting import codes_size, input_size
-from glyptic.prove.methods.enumeration.portions import Enumeration, Portion, Tally, pieces, size_of
+from glyptic.prove.methods.enumeration.portions import Enumeration, Ledger, Portion, Tally, pieces, size_of
 from glyptic.prove.portable.claims import digest, doubts
 from glyptic.prove.portable.pinning import code_of_glyptic
 from glyptic.prove.portable.reading import JsonPart, quoted_path, read_json, sealed
@@ -33,59 +33,32 @@ _SECONDS_BETWEEN_WRITES = 0.5
 _EXAMPLES_RUN = 8  # of those in a journal, the smallest: each takes a run in exact fractions
 
 
-class Journal:
-    """Portions of one job and the tallies of those that are finished, in memory and, if a path is given, in a file."""
+class Journal(Ledger):
+    """A ledger that is in a file too, and in memory begins with what the file has."""
 
-    def __init__(self, job: Enumeration, plan: list[Portion], path: Path | None = None) -> None:
-        self.job, self.path = job, path
-        self.portions = {str(portion): portion for portion in plan}  # those that were cut are replaced by their pieces
-        self.cut: list[str] = []
-        self.done: dict[str, Tally] = {}
-        self._written = 0.0
-        self._lock: int | None = None
-        if path is not None:
-            _refuse_doubts(job.claim)
-            self._lock = _locked(path)
-            try:
-                self._open(path, [*self.portions])
-            except BaseException:
-                self.close()
-                raise
+    def __init__(self, job: Enumeration, plan: list[Portion], path: Path) -> None:
+        super().__init__(job, plan)
+        self.path, self._written = path, 0.0
+        _refuse_doubts(job.claim)
+        self._lock: int | None = _locked(path)
+        try:
+            self._seal = _seal(job, [*self.portions])
+            if path.exists():
+                self._read(path)
+            self.write()  # at once, so that a place that cannot be written is known before the work
+        except BaseException:
+            self.close()
+            raise
         self.resumed = len(self.done)
 
-    def _open(self, path: Path, plan: list[str]) -> None:
-        self._seal = _seal(self.job, plan)
-        if path.exists():
-            self._read(path)
-        self.write()  # at once, so that a place that cannot be written is known before the work
-
-    @property
-    def left(self) -> list[Portion]:
-        """The portions that are not done."""
-        return [portion for name, portion in self.portions.items() if name not in self.done]
-
     def enter(self, portion: Portion, tally: Tally) -> bool:
-        """Enter a portion's result; False if it is there already."""
-        name = str(portion)
-        if name in self.done or name not in self.portions:
-            return False
-        self.done[name] = tally
-        if self.path is not None and time.monotonic() - self._written > _SECONDS_BETWEEN_WRITES:
+        entered = super().enter(portion, tally)
+        if entered and time.monotonic() - self._written > _SECONDS_BETWEEN_WRITES:
             self.write()
-        return True
-
-    def cut_up(self, portion: Portion) -> None:
-        """Replace a portion that time was too short for by smaller ones, so that the next run gets further."""
-        name = str(portion)
-        if name in self.portions and name not in self.done:
-            del self.portions[name]
-            self.portions |= {str(piece): piece for piece in pieces(self.job.claim, portion)}
-            self.cut.append(name)
+        return entered
 
     def write(self) -> None:
-        """Write the file, if there is one."""
-        if self.path is None:
-            return
+        """Write the file."""
         done = {name: list(astuple(tally)) for name, tally in self.done.items()}
         content = sealed({**self._seal, "cut": self.cut, "done": done})
         write_whole(self.path, (json.dumps(content) + "\n").encode(), "the journal")
@@ -93,12 +66,11 @@ class Journal:
 
     def remove(self) -> None:
         """The job is decided: the journal has served."""
-        if self.path is not None:
-            _place(self.path).unlink(missing_ok=True)
+        _place(self.path).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let others have the file."""
-        if self._lock is not None and self.path is not None:
+        if self._lock is not None:
             _lock_path(self.path).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None

@@ -170,3 +170,40 @@ def _work_values(job: Enumeration, portion: Portion) -> Tally | None:
         found = Tally(failing.size, int(satisfying.sum()), int(failing.sum()), example)
         tally = merged(job.claim, (tally, found))
     return tally
+
+
+class Ledger:
+    """The portions of one job, and the tallies of those that are finished; `Journal` keeps one in a file."""
+
+    def __init__(self, job: Enumeration, plan: list[Portion]) -> None:
+        self.job = job
+        self.portions = {str(portion): portion for portion in plan}  # those that were cut are replaced by their pieces
+        self.cut: list[str] = []
+        self.done: dict[str, Tally] = {}
+        self.resumed = 0  # how many were done by an earlier run
+
+    @property
+    def left(self) -> list[Portion]:
+        """The portions that are not done."""
+        return [portion for name, portion in self.portions.items() if name not in self.done]
+
+    def enter(self, portion: Portion, tally: Tally) -> bool:
+        """Enter a portion's result; False if it is there already."""
+        name = str(portion)
+        if name in self.done or name not in self.portions:
+            return False
+        self.done[name] = tally
+        return True
+
+    def cut_up(self, portion: Portion) -> None:
+        """Replace a portion that time was too short for by smaller ones, so that the next run gets further."""
+        name = str(portion)
+        if name in self.portions and name not in self.done:
+            del self.portions[name]
+            self.portions |= {str(piece): piece for piece in pieces(self.job.claim, portion)}
+            self.cut.append(name)
+
+    def write(self) -> None:
+        """In memory there is nothing to write, to remove or to close."""
+
+    remove = close = write

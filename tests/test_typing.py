@@ -1,0 +1,133 @@
+"""Types that reach users: what a type checker says of a small program of theirs, and what a misspelt keyword gets at run time."""
+
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import pytest
+
+import glyptic
+from glyptic.arguments import UnknownArgument
+from glyptic.prove.checking import Limits, check
+
+ROOT = Path(glyptic.__file__).parent
+ROOMS = ("numbers", "exact", "languages", "carve", "programs", "prove", "theorems", "lint", "studies", "notes")
+IMPORTED = {"numbers.Codes"}  # numpy's, which tells first what else is missing
+
+CLIENT = """
+from glyptic import Fixed, carve, languages, lint, prove, studies
+from glyptic.carve import examples
+
+F = Fixed(8)
+T = examples.by_name("parity:8", F)
+U = carve.normalize.infinity(T)
+verdict = prove.equivalent(T, U, 4, seconds=10, workers=1, progress=False)
+reveal_type(verdict)                                     # says: answers.Refuted
+reveal_type(T.answer("0110"))                            # says: str"
+reveal_type(prove.check)                                 # says: seconds
+x, y = prove.variables("x y")
+claim = prove.Claim(prove.Values("x y"), x + y == y + x)
+reveal_type(claim.ensures)                               # says: Condition
+reveal_type(studies.sweep(claim, "fixed:1..3", seconds=1.0).holds_in)  # says: str, ...]"
+prove.language(T, languages.tomita(1), secnds=10)        # says: "secnds"
+prove.language(T, languages.tomita(1), seconds="10")     # says: "seconds"
+prove.language("parity:8", languages.tomita(1))          # says: "Transformer"
+prove.check(claim, F, engine="fastest")                  # says: "engine"
+prove.recheck("certificate.json", method="smt")          # says: "method"
+studies.sweep(claim, "fixed:1..3", journal="j")          # says: "journal"
+prove.equivalents(T, U, 4)                               # says: "equivalents"
+prove.layers(T, fre=["x"])                               # says: "fre"
+carve.add.vektor(T, {"x": 1})                            # says: "vektor"
+lint.lint(T, runs="many")                                # says: "int"
+"""
+
+
+def said_of(program: str, folder: Path) -> dict[int, str]:
+    """What mypy says of the lines of a program, with its strictest rules; in our own files nothing is looked for."""
+    pytest.importorskip("mypy")
+    (folder / "client.py").write_text(program)
+    words = ["--strict", "--follow-imports=silent", "--no-error-summary", "--config-file=", "--ignore-missing-imports"]
+    environment = {"MYPYPATH": str(ROOT.parent), "PATH": "", "HOME": str(folder)}
+    command = [sys.executable, "-m", "mypy", *words, f"--cache-dir={ROOT.parents[1] / '.mypy_cache' / 'clients'}", "client.py"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert not done.stderr, done.stderr
+    found: dict[int, str] = {}
+    for line, text in re.findall(r"^client\.py:(\d+): (.*)$", done.stdout, re.MULTILINE):
+        found[int(line)] = f"{found.get(int(line), '')} {text}"
+    return found
+
+
+def test_a_type_checker_sees_our_types_in_a_user_s_program(tmp_path: Path) -> None:
+    found = said_of(CLIENT, tmp_path)
+    expected = {n: line.split("# says: ")[1] for n, line in enumerate(CLIENT.splitlines(), 1) if "# says: " in line}
+    assert found.keys() == expected.keys(), found
+    assert not {n: (text, found[n]) for n, text in expected.items() if text not in found[n]}
+    assert {n for n in found if " note: " in found[n] and " error: " not in found[n]} == {
+        n for n, line in enumerate(CLIENT.splitlines(), 1) if "reveal_type" in line
+    }
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (ROOT / "py.typed").is_file()  # without it, type checkers take everything that is installed for Any
+
+
+def test_limits_are_what_check_takes() -> None:
+    taken = get_type_hints(inspect.unwrap(check), include_extras=True)
+    assert get_type_hints(Limits, include_extras=True) == {
+        name: hint for name, hint in taken.items() if name not in ("claim", "return")
+    }
+
+
+# Misspelt keywords, at run time -----------------------------------------------------------------------------------------
+
+
+def callables(room: ModuleType) -> Iterator[tuple[str, Any]]:
+    """All that a room offers to be called, and what its modules that are offered have."""
+    for name in getattr(room, "__all__", dir(room)):
+        thing = getattr(room, name)
+        if inspect.ismodule(thing) and thing.__name__.startswith(f"{room.__name__}."):
+            inside = {n: f for n, f in vars(thing).items() if inspect.isfunction(f) and f.__module__ == thing.__name__}
+            yield from ((f"{name}.{n}", function) for n, function in inside.items() if not n.startswith("_"))
+        elif inspect.isfunction(thing) or (inspect.isclass(thing) and not issubclass(thing, Exception)):
+            yield name, thing
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_misspelt_keyword_is_told_about_the_function_that_was_called(room: str) -> None:
+    tried = 0
+    for name, function in callables(importlib.import_module(f"glyptic.{room}")):
+        if f"{room}.{name}" in IMPORTED or getattr(function, "_is_protocol", False):
+            continue
+        who = {kind.__name__ for kind in function.__mro__[:-1]} if inspect.isclass(function) else {function.__name__}
+        with pytest.raises(TypeError, match=f"({'|'.join(who)}).*misspelt_keyword") as told:
+            function(misspelt_keyword=1)
+        assert "\n" not in str(told.value), name
+        tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda T, L: glyptic.prove.language(T, L, secnds=10), "language() has no argument secnds; did you mean seconds?"),
+        (lambda T, L: glyptic.prove.decisive(T, worker=1), "decisive() has no argument worker; did you mean workers?"),
+        (lambda T, L: glyptic.prove.language(T, L, limits={}), "language() has no argument limits; it has transformer, of, "),
+        (lambda T, L: glyptic.prove.recheck("c", cont_all=True), "recheck() has no argument cont_all; did you mean count_all?"),
+        (lambda T, L: glyptic.prove.layers(T, fist=1), "layers() has no argument fist; did you mean first?"),
+        (lambda T, L: glyptic.studies.sweep(L, "fixed:1", engin="fast"), "sweep() has no argument engin; did you mean engine?"),
+        (
+            lambda T, L: glyptic.studies.least_precision(T, 3, of=L, second=1),
+            "least_precision() has no argument second; did you mean seconds?",
+        ),
+    ],
+)
+def test_a_misspelt_limit_gets_one_sentence_with_the_right_word(call: Any, sentence: str) -> None:
+    T = glyptic.carve.examples.by_name("parity:3", glyptic.Fixed(4))
+    with pytest.raises(UnknownArgument, match=f"^{re.escape(sentence)}"):
+        call(T, glyptic.languages.tomita(1))
