@@ -106,6 +106,20 @@ def head(
     return Head(w_q, w_k, w_v, rows(format, coordinates, output, "output").T.copy())
 
 
+def code_width(count: int) -> int:
+    """How many bits tell `count` things apart; at least one."""
+    return max(1, (count - 1).bit_length())
+
+
+def bits(number: int, width: int) -> list[int]:
+    """A number as a code of ±1, the lowest bit first.
+
+    >>> bits(6, 4)
+    [-1, 1, 1, -1]
+    """
+    return [1 if number >> bit & 1 else -1 for bit in range(width)]
+
+
 def rows(format: str | AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part: str = "row") -> Codes:
     """A matrix of codes from rows by name; columns that a row does not name are 0. It knows its format."""
     format = as_format(format)
@@ -187,3 +201,11 @@ class Draft:
 
     def rows(self, of: Iterable[Row]) -> Codes:
         return rows(self.format, self.coordinates, of)
+
+    def matching_head(
+        self, pointer: Sequence[str], code: Sequence[str], one: str, values: Sequence[Row], outputs: Sequence[Row]
+    ) -> Head:
+        """A head whose weight is 1 where the code, of ±1, is the pointer, and 0 elsewhere (`carve.lookup` says why)."""
+        query: list[Row] = [row for bit in pointer for row in ({bit: 1}, {one: 1})]
+        key: list[Row] = [row for bit in code for row in ({bit: "B"}, {one: "-B"})]
+        return self.head(query, key, values, outputs)

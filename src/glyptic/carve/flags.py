@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from glyptic.arguments import checked, refused, shown
+from glyptic.carve.building import bits, code_width
 from glyptic.carve.coordinates import fresh, widen, widened
 from glyptic.carve.facts import ONE, require
 from glyptic.carve.frames import carved, writes
@@ -62,9 +63,7 @@ def codes(
     length = transformer.max_length
     numbers = pointed(transformer, of)
     require([ONE], transformer.format, "flags.codes")
-    columns = {
-        f"{name}.{bit}": [1 if number >> bit & 1 else -1 for number in numbers] for bit in range(code_width(length))
-    }
+    columns = code_columns(name, numbers)
     if constant in columns:
         raise ModelError(f"{shown(constant)} is the name of a bit already; choose another for the constant.")
     if constant:
@@ -72,9 +71,10 @@ def codes(
     return carved(transformer, widen(transformer, columns, positions=columns), "flags.codes", [], [ONE])
 
 
-def code_width(length: int) -> int:
-    """How many bits tell `length` positions apart; at least one."""
-    return max(1, (length - 1).bit_length())
+def code_columns(name: str, numbers: Sequence[int]) -> dict[str, Sequence[int]]:
+    """The bits of as many numbers as there are positions, ±1 a bit, by the names of their coordinates."""
+    codes = zip(*(bits(number, code_width(len(numbers))) for number in numbers), strict=True)
+    return {f"{name}.{bit}": column for bit, column in enumerate(codes)}
 
 
 def pointed(transformer: Transformer, of: Callable[[int], int]) -> list[int]:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 
 from glyptic.arguments import checked
 from glyptic.carve import names as named
-from glyptic.carve.building import Draft, Row
+from glyptic.carve.building import Draft, Row, code_width
 from glyptic.carve.coordinates import append, refuse_norms, widen
 from glyptic.carve.facts import EXP_VANISHES, ONE, Fact, require, scaled_exp_vanishes
-from glyptic.carve.flags import code_width, ensure, pointed
+from glyptic.carve.flags import code_columns, ensure, pointed
 from glyptic.carve.frames import carved, reads, writes
 from glyptic.errors import ModelError
-from glyptic.exact import Head, Transformer
+from glyptic.exact import Transformer
 
 
 @checked
@@ -45,7 +45,7 @@ def position(
     for i, p in enumerate(pointers):
         check_seen(transformer, i, p)
     itself = all(p == i for i, p in enumerate(pointers))
-    columns = {} if itself else {f"to.{bit}": [_bit(p, bit) for p in pointers] for bit in _bits(transformer)}
+    columns = {} if itself else code_columns("to", pointers)
     made = _with_targets(transformer, target)  # first, so that no flag gets the name of a target
     wide, names = ensure(made, columns)
     pointer = [names[name] for name in columns] if columns else None
@@ -95,7 +95,7 @@ def _fetch(
     wide, code, one = with_codes(wide)
     values: list[Row] = [{name: 1} for name in source]
     outputs: list[Row] = [{name: 1} for name in target]
-    head = matching_head(Draft(wide.format, wide.coordinates), pointer or code, code, one, values, outputs)
+    head = Draft(wide.format, wide.coordinates).matching_head(pointer or code, code, one, values, outputs)
     fetched = [writes([t], f"+ {s} there") for s, t in zip(source, target, strict=True)]
     touches = [reads((*source, *(pointer or ()))), *fetched]
     return carved(before, append(wide, head, place=place), construction, touches, facts, place)
@@ -107,20 +107,10 @@ def _with_targets(transformer: Transformer, target: Sequence[str]) -> Transforme
 
 def with_codes(transformer: Transformer) -> tuple[Transformer, list[str], str]:
     """The transformer with codes of its positions and a constant 1, and the names of both."""
-    columns = {f"place.{bit}": [_bit(i, bit) for i in range(transformer.max_length)] for bit in _bits(transformer)}
-    columns["one"] = [1] * transformer.max_length
+    columns = {**code_columns("place", range(transformer.max_length)), "one": [1] * transformer.max_length}
     wide, names = ensure(transformer, columns)
     *code, one = (names[name] for name in columns)
     return wide, code, one
-
-
-def matching_head(
-    draft: Draft, pointer: Sequence[str], code: Sequence[str], one: str, values: list[Row], outputs: list[Row]
-) -> Head:
-    """A head whose weight is 1 where the code is the pointer, 0 elsewhere."""
-    query: list[Row] = [row for bit in pointer for row in ({bit: 1}, {one: 1})]
-    key: list[Row] = [row for bit in code for row in ({bit: "B"}, {one: "-B"})]
-    return draft.head(query, key, values, outputs)
 
 
 def matching_facts(transformer: Transformer) -> list[Fact]:
@@ -145,10 +135,6 @@ def check_seen(transformer: Transformer, i: int, j: int) -> None:
 
 def _bits(transformer: Transformer) -> range:
     return range(code_width(transformer.max_length))
-
-
-def _bit(number: int, bit: int) -> int:
-    return 1 if number >> bit & 1 else -1
 
 
 __all__ = ["fetch", "position"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from glyptic.arguments import Count, checked, shown
-from glyptic.carve.building import Draft, Row, Unit, clear, format_of
+from glyptic.carve.building import Draft, Row, Unit, clear, code_width, format_of
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -17,7 +17,6 @@ from glyptic.carve.examples.parts import (
     Step,
     assemble,
     at_least,
-    bits_for,
     check_vocabulary,
     code,
     digits,
@@ -147,7 +146,7 @@ def parity(
     format = format_of(format)
     facts = needs("parity", format, max_length, looks_up=True, force=force)
     check_vocabulary("parity", vocabulary, letter)
-    width = bits_for(max_length)
+    width = code_width(max_length)
     here, pointer, further = (digits(name, width) for name in ("here", "pointer", "further"))
     draft = Draft(format, (ONE, *here, *pointer, *further, "odd", "complete", "theirs_odd", "theirs_complete", NO, YES))
     fetched = dict(zip(further, pointer, strict=True)) | {"theirs_odd": "odd", "theirs_complete": "complete"}

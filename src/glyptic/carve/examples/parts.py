@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from glyptic.arguments import Count, shown
-from glyptic.carve.building import Draft, Row, Unit, carry, clear
+from glyptic.carve.building import Draft, Row, Unit, bits, carry, clear
 from glyptic.carve.facts import EXP_VANISHES, Broken, Fact
 from glyptic.carve.frames import stated
 from glyptic.errors import FormatError, InputError
@@ -30,11 +30,6 @@ from glyptic.numbers import AnyFormat, Exact, as_format
 ONE, NO, YES = "one", "no", "yes"
 
 
-def bits_for(count: int) -> int:
-    """How many binary digits tell `count` things apart; at least one."""
-    return max(1, (count - 1).bit_length())
-
-
 def digits(prefix: str, count: int) -> list[str]:
     """The names of a code's coordinates."""
     return [f"{prefix}.{b}" for b in range(count)]
@@ -42,17 +37,13 @@ def digits(prefix: str, count: int) -> list[str]:
 
 def code(value: int, names: Sequence[str]) -> Row:
     """A number as ±1 in the coordinates of a code, the lowest digit first."""
-    return {name: 1 if value >> b & 1 else -1 for b, name in enumerate(names)}
+    return dict(zip(names, bits(value, len(names)), strict=True))
 
 
 def look_up(draft: Draft, wanted: Sequence[str], own: Sequence[str], fetched: Mapping[str, str]) -> Head:
     """At each position, from the one whose code `own` is this one's `wanted`: coordinates into others, {to: from}."""
-    query: list[Row] = []
-    key: list[Row] = []
-    for mine, theirs in zip(wanted, own, strict=True):
-        query += [{mine: 1}, {ONE: 1}]
-        key += [{theirs: "B"}, {ONE: "-B"}]
-    return draft.head(query, key, [{source: 1} for source in fetched.values()], [{target: 1} for target in fetched])
+    values: list[Row] = [{source: 1} for source in fetched.values()]
+    return draft.matching_head(wanted, own, ONE, values, [{target: 1} for target in fetched])
 
 
 def total(draft: Draft, summed: Mapping[str, Row]) -> Head:

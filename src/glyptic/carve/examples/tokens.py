@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glyptic.arguments import checked
-from glyptic.carve.building import Draft, Row, Unit, clear, format_of
+from glyptic.carve.building import Draft, Row, Unit, clear, code_width, format_of
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -12,7 +12,6 @@ from glyptic.carve.examples.parts import (
     ShortLength,
     Step,
     assemble,
-    bits_for,
     both,
     check_vocabulary,
     code,
@@ -50,7 +49,7 @@ def contains(
         what = "empty; every input contains it" if not word else f"longer than {_LONGEST_WORD} letters"
         raise InputError(f"contains: the word is {what}.")
     check_vocabulary("contains", vocabulary, *word)
-    width = bits_for(max_length)
+    width = code_width(max_length)
     here, before = digits("here", width), digits("before", width)
     is_letter = {letter: f"is_{letter}" for letter in vocabulary}
     ended = [f"ended.{k}" for k in range(2, len(word) + 1)]
@@ -121,7 +120,7 @@ def palindromes(
     format = format_of(format)
     facts = needs("palindromes", format, max_length, looks_up=True, force=force)
     check_vocabulary("palindromes", vocabulary)
-    width, rounds = bits_for(max_length), max(1, max_length // 2)
+    width, rounds = code_width(max_length), max(1, max_length // 2)
     here, before, left, right, ahead = (digits(name, width) for name in ("here", "before", "left", "right", "ahead"))
     is_letter = [f"is_{a}" for a in vocabulary]
     at_left, at_right = [f"left_{a}" for a in vocabulary], [f"right_{a}" for a in vocabulary]

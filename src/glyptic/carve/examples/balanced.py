@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from glyptic.arguments import Count, checked, shown
-from glyptic.carve.building import Draft, Row, Unit, format_of
+from glyptic.carve.building import Draft, Row, Unit, code_width, format_of
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -13,7 +13,6 @@ from glyptic.carve.examples.parts import (
     ShortLength,
     assemble,
     at_least,
-    bits_for,
     both,
     check_vocabulary,
     digits,
@@ -61,7 +60,7 @@ def brackets(
     kinds = [f"kind.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
     partners = [f"partner.{pairs[k : k + 2]}" for k in range(0, len(pairs), 2)]
     levels, seen = ([f"{name}.{l}" for l in range(1, levels_needed + 1)] for name in ("level", "seen"))
-    pair = digits("pair", bits_for((max_length + 1) // 2 + 1))
+    pair = digits("pair", code_width((max_length + 1) // 2 + 1))
     brackets_own = (ONE, "turn", CLOSES, *kinds, DEPTH, *levels, VALID, *seen, ORDINAL, *pair, *partners)
     draft = Draft(format, (*brackets_own, BAD, ALL_BAD, CLEAN, CLOSED, NO, YES))
     count_levels = total(draft, {s: {l: 1} for s, l in zip(seen, levels, strict=True)})
