@@ -56,8 +56,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
 def room(nodeid: str) -> str:
     """The room of a test, of `tests/` or in a docstring.
 
-    >>> room("tests/prove/fuzz/test_fuzz.py::test_blocks"), room("src/glyptic/nn/hooks.py::glyptic.nn.hooks"), room("tests/test_files.py::test_a")
-    ('prove', 'nn', 'files')
+    >>> room("tests/prove/fuzz/test_fuzz.py::test_blocks"), room("src/glyptic/nn/hooks.py::glyptic.nn.hooks")
+    ('prove', 'nn')
+    >>> room("tests/test_files.py::test_a")
+    'files'
     """
     path = nodeid.partition("::")[0].removeprefix("src/glyptic/").removeprefix("tests/")
     return path.partition("/")[0].removesuffix(".py").removeprefix("test_")

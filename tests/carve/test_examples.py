@@ -194,7 +194,7 @@ def test_names_round_trip(name: str) -> None:
     decider = examples.by_name(name, Fixed(5))
     assert decider.name.split(":")[0] == name
     assert examples.by_name(decider.name, Fixed(5)).same_as(decider)
-    assert examples.by_name(examples.usage(name), Fixed(5)).same_as(decider)
+    assert examples.by_name(examples.EXAMPLES[name].usage(), Fixed(5)).same_as(decider)
 
 
 def test_parameters_by_place_and_by_name() -> None:

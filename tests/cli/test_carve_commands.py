@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from glyptic import cli
-from glyptic.cli.combine import parse
 from glyptic.cli.models import open_model
 from glyptic.errors import GlypticError, InputError
 from glyptic.exact import load
+from glyptic.programs.combining import parse
 
 NAMES = ("normalize", "combine", "frame")
 INPUTS = ["".join(word) for n in range(1, 7) for word in product("01", repeat=n)]
@@ -23,7 +23,7 @@ INPUTS = ["".join(word) for n in range(1, 7) for word in product("01", repeat=n)
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
-        monkeypatch.setitem(cli.COMMANDS, name, (f"glyptic.cli.{name}:{name.capitalize()}", ""))
+        monkeypatch.setitem(cli.COMMANDS, name, (f"glyptic.cli.{name}:{name.capitalize()}Command", ""))
 
 
 @pytest.mark.parametrize("kind", ["01", "inf", "plus-minus"])
@@ -143,7 +143,7 @@ SCRIPT = """
 import sys
 from glyptic import cli
 for name in ("normalize", "combine", "frame"):
-    cli.COMMANDS.setdefault(name, (f"glyptic.cli.{name}:{name.capitalize()}", ""))
+    cli.COMMANDS.setdefault(name, (f"glyptic.cli.{name}:{name.capitalize()}Command", ""))
 sys.exit(cli.main())
 """
 
@@ -201,7 +201,7 @@ def test_combine_is_told_which_answer_means_yes(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     letters = _of_digits(tmp_path / "ab", "parity:6", ("a", "b"))
     for bad, complaint in {
-        (expression, "2"): "--yes is '2', and must be an answer of a decider; these answer 0, 1, NO, YES.",
+        (expression, "2"): ": yes is '2', and must be an answer of a decider; these answer 0, 1, NO, YES.",
         (f"{digits} & {letters}", "1"): "yes is '1', and must be one of the answers, 'a' and 'b'.",
         ("parity:6 & majority:6", "NO"): "say otherwise",
     }.items():

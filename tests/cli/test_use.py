@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tqdm.auto import tqdm
 
-from glyptic.carve.examples import EXAMPLES
 from glyptic.cli import COMMANDS, main
 from glyptic.exact import load
 from glyptic.extras import PACKAGES
 from glyptic.languages import regular
+from glyptic.programs.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,11 +110,11 @@ def test_help_names_its_arguments_and_the_built_in_deciders(capsys: pytest.Captu
         with pytest.raises(SystemExit):
             main([name, "--help"])
         said = capsys.readouterr().out
-        assert all(f"{decider}:" in said for decider in EXAMPLES)
+        assert all(f"{decider}:" in said for decider in KINDS)
         assert "STR " not in said.partition("\n")[0]
         assert f"glyptic {name} " in said.partition("Built-in")[0].partition("\n")[2]  # an example
     assert main(["--help"]) == 0
-    assert ", ".join(EXAMPLES) in capsys.readouterr().out
+    assert ", ".join(KINDS) in capsys.readouterr().out
 
 
 # Surroundings ------------------------------------------------------------------------------------------------------------------

@@ -225,6 +225,14 @@ class Draft:
         """A matrix whose columns are the coordinates, such as an embedding."""
         return rows(self.format, self.coordinates, of)
 
+    def matching_head(
+        self, pointer: Sequence[str], code: Sequence[str], one: str, values: Sequence[Row], outputs: Sequence[Row]
+    ) -> Head:
+        """A head whose weight is 1 where the code, of ±1, is the pointer, and 0 elsewhere (`carve.lookup` says why)."""
+        query: list[Row] = [row for bit in pointer for row in ({bit: 1}, {one: 1})]
+        key: list[Row] = [row for bit in code for row in ({bit: "B"}, {one: "-B"})]
+        return self.head(query, key, values, outputs)
+
     def transformer(
         self,
         tokens: Mapping[str, Row],

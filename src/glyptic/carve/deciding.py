@@ -27,7 +27,6 @@ from glyptic.carve.amplify import Amplification, enlarge, plan, reaches_top
 from glyptic.carve.building import Draft, Row, Unit
 from glyptic.carve.coordinates import fresh
 from glyptic.carve.facts import ONE, SUBNORMAL, SYMMETRIC, Fact, decides
-from glyptic.carve.lookup import matching_head
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Transformer
 
@@ -61,7 +60,7 @@ def logits_head(
     output = np.zeros((len(draft.coordinates), len(units)), np.int64)
     places = [draft.coordinates.index(name) for name in (*names, *transformer.coordinates)]
     value[:, places], output[places] = by_units.w1[units], by_units.w2[:, units]
-    matching = matching_head(draft, bits, bits, one, [], [])
+    matching = draft.matching_head(bits, bits, one, [], [])
     return Head(matching.query, matching.key, value, output)
 
 

@@ -20,7 +20,7 @@ from glyptic.carve.flags import code_columns, ensure, pointed
 from glyptic.carve.frames import carved, reads, writes
 from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
-from glyptic.exact import Head, Transformer
+from glyptic.exact import Transformer
 
 
 @checked
@@ -95,7 +95,7 @@ def _fetch(
     wide, code, one = with_codes(wide)
     values: list[Row] = [{name: 1} for name in source]
     outputs: list[Row] = [{name: 1} for name in target]
-    head = matching_head(Draft(wide.format, wide.coordinates), pointer or code, code, one, values, outputs)
+    head = Draft(wide.format, wide.coordinates).matching_head(pointer or code, code, one, values, outputs)
     fetched = [writes([t], f"+ {s} there") for s, t in zip(source, target, strict=True)]
     touches = [reads((*source, *(pointer or ()))), *fetched]
     return carved(before, append(wide, head, place=place), construction, touches, facts, place)
@@ -112,15 +112,6 @@ def with_codes(transformer: Transformer) -> tuple[Transformer, list[str], str]:
     wide, names = ensure(transformer, columns)
     *code, one = (names[name] for name in columns)
     return wide, code, one
-
-
-def matching_head(
-    draft: Draft, pointer: Sequence[str], code: Sequence[str], one: str, values: list[Row], outputs: list[Row]
-) -> Head:
-    """A head whose weight is 1 where the code is the pointer, 0 elsewhere."""
-    query: list[Row] = [row for bit in pointer for row in ({bit: 1}, {one: 1})]
-    key: list[Row] = [row for bit in code for row in ({bit: "B"}, {one: "-B"})]
-    return draft.head(query, key, values, outputs)
 
 
 def matching_facts(transformer: Transformer) -> list[Fact]:

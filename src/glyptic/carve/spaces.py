@@ -7,7 +7,7 @@ the one in terms of the other: `is_a`, `is_b` for a letter, `here.0`, `here.1` f
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from glyptic.arguments import refused, shown
 from glyptic.carve.names import members
@@ -27,13 +27,15 @@ class Space:
 
     name: str
     values: tuple[Hashable, ...]
-    joint: str = "."
+    joint: str
+    _written: dict[Hashable, str] = field(repr=False, compare=False)
 
     def __init__(self, name: str, values: Iterable[Hashable], joint: str = ".") -> None:
         listed = tuple(values) if isinstance(values, str | range) else members(values, "values", "values, such as [0, 1]")
-        for part, given in (("name", name), ("values", listed), ("joint", joint)):
+        written = {value: f"{name}{joint}{'→'.join(map(str, value)) if isinstance(value, tuple) else value}" for value in listed}
+        for part, given in (("name", name), ("values", listed), ("joint", joint), ("_written", written)):
             object.__setattr__(self, part, given)
-        if len(set(self.coordinates)) < len(listed):
+        if len(set(written.values())) < len(listed):
             raise ModelError(f"space {shown(name)}: two values have one coordinate among {shown(list(self.coordinates))}.")
 
     @classmethod
@@ -44,13 +46,13 @@ class Space:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """All of them, in the order of the values."""
-        return tuple(self._written(value) for value in self.values)
+        return tuple(self._written.values())
 
     def __getitem__(self, value: Hashable) -> str:
         """The coordinate of a value."""
-        if value not in self.values:
+        if value not in self._written:
             raise refused(f"a value of {self.name}", value, f"one of {', '.join(map(str, self.values))}")
-        return self._written(value)
+        return self._written[value]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.coordinates)
@@ -66,10 +68,7 @@ class Space:
         """A number as ±1, in a space of binary digits: 1 where its digit is 1, −1 where it is 0."""
         if self.values != tuple(range(len(self))) or not 0 <= number < 1 << len(self):
             raise refused(f"a number in {self.name}", number, f"one of the {len(self)} binary digits that Space.binary makes")
-        return {self._written(digit): 1 if number >> digit & 1 else -1 for digit in range(len(self))}
-
-    def _written(self, value: Hashable) -> str:
-        return f"{self.name}{self.joint}{'→'.join(map(str, value)) if isinstance(value, tuple) else value}"
+        return {self._written[digit]: 1 if number >> digit & 1 else -1 for digit in range(len(self))}
 
 
 __all__ = ["Space"]

@@ -23,14 +23,14 @@ from glyptic.text import printable
 
 # words on the command line -> (module:dataclass, one line for the list)
 COMMANDS: dict[str, tuple[str, str]] = {
-    "run": ("glyptic.cli.run:Run", "run a transformer on an input, in its own arithmetic; trace it"),
-    "show": ("glyptic.cli.show:Show", "a model's sizes, format, coordinates, sparsity and cost"),
-    "normalize": ("glyptic.cli.normalize:Normalize", "normalize a decider: 0-1, ∞ or ±∞"),
-    "combine": ("glyptic.cli.combine:Combine", 'combine deciders: "parity:8 & ~contains:101,8"'),
-    "frame": ("glyptic.cli.frame:Frame", "what each construction in a model reads, writes, preserves and costs"),
+    "run": ("glyptic.cli.run:RunCommand", "run a transformer on an input, in its own arithmetic; trace it"),
+    "show": ("glyptic.cli.show:ShowCommand", "a model's sizes, format, coordinates, sparsity and cost"),
+    "normalize": ("glyptic.cli.normalize:NormalizeCommand", "normalize a decider: 0-1, ∞ or ±∞"),
+    "combine": ("glyptic.cli.combine:CombineCommand", 'combine deciders: "parity:8 & ~contains:101,8"'),
+    "frame": ("glyptic.cli.frame:FrameCommand", "what each construction in a model reads, writes, preserves and costs"),
     "prove": ("glyptic.cli.prove:ProveCommand", "prove what a transformer computes, or get the smallest counterexample"),
     "precision": ("glyptic.cli.precision:PrecisionCommand", "the least precision in which a construction is right, by length"),
-    "lint": ("glyptic.cli.lint:Lint", "what the errata taught to look for in a transformer, by severity"),
+    "lint": ("glyptic.cli.lint:LintCommand", "what the errata taught to look for in a transformer, by severity"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (
@@ -64,8 +64,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
 }
 
-# carve.examples.EXAMPLES, named here so that the list of commands need not load them
-DECIDERS = ("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random")
+# programs.registry.KINDS, named here so that the list of commands need not load them
+DECIDERS = (
+    *("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random"),
+    *("regex", "tomita"),
+)
 
 CLOSED = 141  # of what a closed pipe stopped before it was done, as shells say it (128 + SIGPIPE)
 UNWRITTEN = 74  # of a command whose output cannot be written, to a full disk say (EX_IOERR of sysexits.h)
@@ -167,9 +170,9 @@ def _description(command: Any, arguments: Sequence[str]) -> str:
     takes_decider = {"model", "expression", "construction"} & {field.name for field in fields(command)}
     if not takes_decider or not {"-h", "--help"} & set(arguments):
         return said
-    from glyptic.cli.models import built_in
+    from glyptic.programs.registry import usage
 
-    return f"{said}\n\n{built_in()}"
+    return f"{said}\n\n{usage()}"
 
 
 def _explain(words: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from glyptic.cli.models import FormatName, Model
 
 
 @dataclass(frozen=True)
-class Frame:
+class FrameCommand:
     """Print the frame of a transformer: a block for each construction in its history, then the totals.
 
     Example: glyptic frame parity:8

@@ -14,8 +14,8 @@ from glyptic.errors import InputError
 def refuse_idle(command: Any, names: Iterable[str], where: str) -> None:
     """Refuse those of a command's fields that differ from their defaults, and `where` they have no effect.
 
-    >>> from glyptic.cli.show import Show
-    >>> refuse_idle(Show("parity:8", batch=4), ["batch", "length"], "on an exact transformer")
+    >>> from glyptic.cli.show import ShowCommand
+    >>> refuse_idle(ShowCommand("parity:8", batch=4), ["batch", "length"], "on an exact transformer")
     Traceback (most recent call last):
     glyptic.errors.InputError: --batch has no effect on an exact transformer; leave it out.
     """

@@ -13,7 +13,7 @@ from glyptic.cli.models import FormatName, Model
 
 
 @dataclass(frozen=True)
-class Lint:
+class LintCommand:
     """Look for what goes wrong in hand-made transformers.
 
     Errors: masked keys (all that a position sees), other 0/0. Warnings: fixed last position; flag left over, never read, dead

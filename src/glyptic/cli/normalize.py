@@ -14,7 +14,7 @@ Kind = Literal["01", "inf", "plus-minus"]
 
 
 @dataclass(frozen=True)
-class Normalize:
+class NormalizeCommand:
     """Normalize a transformer: its last residual becomes its answer, and its output matrix a projection.
 
     01 leaves (T_NO, T_YES, 0, …); inf (1, 0, 0, …) or (1, ∞, 0, …); plus-minus (∞, −∞, 0, …) or (−∞, ∞, 0, …). Prints

@@ -95,9 +95,11 @@ class PrecisionCommand:
 
     def _check_decider(self) -> None:
         """Refuse a name that does not exist or that fixes the length, before any work."""
-        from glyptic.carve.examples import parameters
+        from glyptic.carve.examples import kind_of
+        from glyptic.programs.registry import KINDS
 
-        if "max_length" in parameters(self.construction):
+        kind, given = kind_of(self.construction, KINDS)
+        if "max_length" in kind.parameters(given):
             name = self.construction.partition(":")[0]
             raise InputError(
                 f"{self.construction} fixes max_length, which is what varies here; write {name}, with its other parameters by "
@@ -105,7 +107,7 @@ class PrecisionCommand:
             )
 
     def _decider(self, format: Any, n: int, force: bool = False) -> Any:
-        from glyptic.carve.examples import by_name
+        from glyptic.programs import by_name
 
         joint = "," if ":" in self.construction else ":"
         return by_name(f"{self.construction}{joint}max_length={n}", format, force=force)

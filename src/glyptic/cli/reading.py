@@ -32,13 +32,13 @@ _READ = {int: "a whole number", float: "a number", Path: "a path"}
 def read(command: type[Command], words: Sequence[str], called: str = "glyptic", description: str | None = None) -> Command:
     """The command that the words ask for.
 
-    >>> from glyptic.cli.run import Run
-    >>> read(Run, ["parity:8", "0111", "--steps", "2"]).steps
+    >>> from glyptic.cli.run import RunCommand
+    >>> read(RunCommand, ["parity:8", "0111", "--steps", "2"]).steps
     2
-    >>> read(Run, ["parity:8", "0111", "--steps", "nan"])
+    >>> read(RunCommand, ["parity:8", "0111", "--steps", "nan"])
     Traceback (most recent call last):
     glyptic.errors.InputError: --steps: 'nan' is not a whole number; `glyptic --help` explains.
-    >>> read(Run, ["parity:8", "0111", "--steps", "0"])
+    >>> read(RunCommand, ["parity:8", "0111", "--steps", "0"])
     Traceback (most recent call last):
     glyptic.errors.InputError: --steps is 0, and must be a whole number from 1 to 1000000.
     """

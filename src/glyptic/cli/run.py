@@ -12,13 +12,14 @@ from glyptic.numbers import Attention
 
 
 @dataclass(frozen=True)
-class Run:
+class RunCommand:
     """Run a transformer on an input and print its answer, and, if asked, all that it computes on the way.
 
     MODEL is a folder with config.json and model.safetensors, or the name of a built-in decider with its parameters.
 
     Examples: glyptic run parity 0110
               glyptic run contains:11,8 0110 --trace --format fixed:4
+              glyptic run "regex:(01)*,8" 0101
     """
 
     model: Model

@@ -14,7 +14,7 @@ from glyptic.files import read_json
 
 
 @dataclass(frozen=True)
-class Show:
+class ShowCommand:
     """Print a model's sizes, format, coordinates, sparsity and cost.
 
     MODEL is a folder, or a built-in decider. A folder of a public model (GPT-2, LLaMA, …) shows its cost a layer.

@@ -8,7 +8,7 @@ from typing import Annotated
 from glyptic.arguments import Count, checked
 from glyptic.errors import InputError
 from glyptic.languages.automata import Automaton, walk
-from glyptic.languages.expressions import DEEPEST, depth, derivative, nullable, parse, regular
+from glyptic.languages.expressions import DEEPEST, Regex, depth, derivative, nullable, parse, regular
 
 TOMITA_EXPRESSIONS = {
     1: "1*",
@@ -63,14 +63,14 @@ def named_truly(automaton: Automaton) -> bool | None:
 
 def _is_language_of(automaton: Automaton, expression: str) -> bool | None:
     """Both read the same texts side by side, the derivatives of the expression as its states; None if there are too many."""
-    seen = 0
-    for state, regex in walk(
-        (automaton.start, parse(expression, automaton.alphabet)),
-        lambda pair: [(t, derivative(pair[1], a)) for t, a in zip(automaton.moves[pair[0]], automaton.alphabet, strict=True)],
-    ):
-        seen += 1
-        if (state in automaton.accepting) != nullable(regex) or seen > _MOST_PAIRS:
-            return None if seen > _MOST_PAIRS else False
+
+    def after(pair: tuple[int, Regex]) -> list[tuple[int, Regex]]:
+        return [(t, derivative(pair[1], a)) for t, a in zip(automaton.moves[pair[0]], automaton.alphabet, strict=True)]
+
+    start = automaton.start, parse(expression, automaton.alphabet)
+    for number, (state, regex) in enumerate(walk(start, after)):
+        if (state in automaton.accepting) != nullable(regex) or number == _MOST_PAIRS:
+            return None if number == _MOST_PAIRS else False
     return True
 
 

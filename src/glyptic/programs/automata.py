@@ -7,19 +7,26 @@ look at themselves, and their composition is switched off. The answer reads the 
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated
 
-import numpy as np
+from glyptic.arguments import Count, checked, shown
+from glyptic.carve.building import MOST_WEIGHTS, Draft, Row, Unit, format_of
+from glyptic.carve.examples.parts import ONE, look_up, needs
+from glyptic.carve.spaces import Space
+from glyptic.errors import InputError, ModelError
+from glyptic.exact import Layer, Transformer
+from glyptic.languages import Automaton, regular, tomita
+from glyptic.numbers import AnyFormat, Format
 
-from glyptic.arguments import Count, checked
-from glyptic.exact import FeedForward, Head, Layer, Transformer
-from glyptic.languages.automata import Automaton
-from glyptic.numbers import Format, encode
+InputLength = Annotated[int, Count(1, 10_000)]
 
 
 @checked
-def recogniser(automaton: Automaton, format: Format, max_length: Annotated[int, Count(1, 10_000)]) -> Transformer:
+def recogniser(automaton: Automaton, format: Format, max_length: InputLength) -> Transformer:
     """A decider of the automaton's language, with the answers NO and YES, for inputs up to a length.
+
+    It is right wherever [exp(−B)] = 0 and 0, 1, 2 are values, and made in other formats too, where the answers may be wrong.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.languages import tomita
@@ -27,88 +34,83 @@ def recogniser(automaton: Automaton, format: Format, max_length: Annotated[int, 
     >>> T.answer("1001"), T.answer("10001")
     ('YES', 'NO')
     """
-    states, levels = len(automaton.moves), max(1, (max_length - 1).bit_length())
-    pairs = [(a, c) for a in range(states) for c in range(states)]
-    names = [
-        "one",
-        *(f"stay{k}" for k in range(levels)),
-        *(f"f{a}→{c}" for a, c in pairs),
-        *(f"g{a}→{c}" for a, c in pairs),
-    ]
-    names += [f"code.{b}" for b in range(levels)]
-    names += [f"back{k}.{b}" for k in range(levels) for b in range(levels)]
-    at = {name: place for place, name in enumerate(names)}
+    _refuse_huge(automaton, max_length)
+    states, here = range(len(automaton.moves)), Space.binary("code", max_length)
+    levels = range(len(here))
+    f, g = (Space(table, product(states, states), "") for table in "fg")
+    stay, back = Space("stay", levels, ""), [Space.binary(f"back{k}", max_length) for k in levels]
+    draft = Draft(format, (ONE, stay, f, g, here, *back))
 
-    tokens = np.zeros((len(automaton.alphabet), len(names)))
-    for symbol in range(len(automaton.alphabet)):
-        for a in range(states):
-            tokens[symbol, at[f"f{a}→{automaton.moves[a][symbol]}"]] = 1
-    output = np.zeros((2, len(names)))
-    for q in range(states):
-        output[int(q in automaton.accepting), at[f"f{automaton.start}→{q}"]] = 1
-    layers = [
-        Layer((_look_back(format, at, k, levels, pairs),), _compose(format, at, k, states)) for k in range(levels)
-    ]
-    return Transformer.of(
-        format,
-        automaton.alphabet,
-        names,
-        tokens,
-        output,
-        ("NO", "YES"),
-        position_embedding=_positions(at, max_length, levels),
-        layers=layers,
-        name=f"recogniser of {automaton.name}",
-    )
-
-
-def _positions(at: dict[str, int], max_length: int, levels: int) -> np.ndarray:
-    rows = np.zeros((max_length, len(at)))
-    for i in range(max_length):
-        rows[i, at["one"]] = 1
-        for b in range(levels):
-            rows[i, at[f"code.{b}"]] = _bit(i, b)
-        for k in range(levels):
+    def position(i: int) -> Row:
+        row: Row = {ONE: 1, **here.signs(i)}
+        for k in levels:
             stays = i < 1 << k
-            rows[i, at[f"stay{k}"]] = stays
-            for b in range(levels):
-                rows[i, at[f"back{k}.{b}"]] = _bit(i if stays else i - (1 << k), b)
-    return rows
+            row = {**row, stay[k]: int(stays), **back[k].signs(i if stays else i - (1 << k))}
+        return row
+
+    tokens = {
+        token: {f[a, moves[number]]: 1 for a, moves in enumerate(automaton.moves)}
+        for number, token in enumerate(automaton.alphabet)
+    }
+    start, accepting = automaton.start, automaton.accepting
+    answers = {name: {f[start, q]: 1 for q in states if (q in accepting) == yes} for name, yes in (("NO", False), ("YES", True))}
+    looked_up = dict(zip(g, f, strict=True))
+    composed = [draft.feed_forward(_composition(states, f, g, stay[k])) for k in levels]
+    layers = [Layer((look_up(draft, back[k], here, looked_up),), composed[k]) for k in levels]
+    name = f"recogniser of {automaton.name}"
+    return draft.transformer(tokens, answers, [position(i) for i in range(max_length)], layers, name=name)
 
 
-def _bit(number: int, b: int) -> int:
-    return 1 if number >> b & 1 else -1
-
-
-def _look_back(format: Format, at: dict[str, int], k: int, levels: int, pairs: list[tuple[int, int]]) -> Head:
-    """Scores 0 at position i − 2^k and −B elsewhere: pairs (code, 1)·(B·code, −B), interleaved so that a mismatch stays −B."""
-    B, d = float(format.max), len(at)
-    query, key = np.zeros((2 * levels, d)), np.zeros((2 * levels, d))
-    for b in range(levels):
-        query[2 * b, at[f"back{k}.{b}"]], query[2 * b + 1, at["one"]] = 1, 1
-        key[2 * b, at[f"code.{b}"]], key[2 * b + 1, at["one"]] = B, -B
-    value, output = np.zeros((len(pairs), d)), np.zeros((d, len(pairs)))
-    for row, (a, c) in enumerate(pairs):
-        value[row, at[f"f{a}→{c}"]] = 1
-        output[at[f"g{a}→{c}"], row] = 1
-    return Head.of(format, query, key, value, output)
-
-
-def _compose(format: Format, at: dict[str, int], k: int, states: int) -> FeedForward:
+def _composition(states: range, f: Space, g: Space, stay: str) -> list[Unit]:
     """f ← f ∘ g unless the position stays; g ← 0. Hidden units relu(g(a→b) + f(b→c) − 1 − stay), and f, g themselves."""
-    rows: list[dict[str, int]] = []
-    writes: list[tuple[str, int]] = []
-    for a in range(states):
-        for c in range(states):
-            for b in range(states):
-                rows.append({f"g{a}→{b}": 1, f"f{b}→{c}": 1, "one": -1, f"stay{k}": -1})
-                writes.append((f"f{a}→{c}", 1))
-            rows += [{f"f{a}→{c}": 1, f"stay{k}": -1}, {f"g{a}→{c}": 1}]
-            writes += [(f"f{a}→{c}", -1), (f"g{a}→{c}", -1)]
-    w1, w2 = np.zeros((len(rows), len(at)), int), np.zeros((len(at), len(rows)), int)
-    for unit, (row, (target, sign)) in enumerate(zip(rows, writes, strict=True)):
-        for name, weight in row.items():
-            w1[unit, at[name]] = weight
-        w2[at[target], unit] = sign
-    zeros = encode(np.zeros(len(rows)), format), encode(np.zeros(len(at)), format)
-    return FeedForward(encode(w1, format), zeros[0], encode(w2, format), zeros[1])
+    units: list[Unit] = []
+    for a, c in product(states, states):
+        units += [Unit({g[a, b]: 1, f[b, c]: 1, ONE: -1, stay: -1}, {f[a, c]: 1}) for b in states]
+        units += [Unit({f[a, c]: 1, stay: -1}, {f[a, c]: -1}), Unit({g[a, c]: 1}, {g[a, c]: -1})]
+    return units
+
+
+def _refuse_huge(automaton: Automaton, max_length: int) -> None:
+    """Before anything is built: the hidden units are as many as triples of states."""
+    states, levels = len(automaton.moves), len(Space.binary("code", max_length))
+    width, hidden = 1 + 2 * states**2 + levels * (levels + 2), states**3 + 2 * states**2
+    weights = width * (max_length + levels * 2 * (hidden + states**2 + 2 * levels))
+    if weights > MOST_WEIGHTS:
+        raise ModelError(
+            f"the recogniser of {shown(automaton.name)}, of {states} states and inputs up to {max_length}, would have "
+            f"{weights:,} weights, more than the {MOST_WEIGHTS:,} that are built; choose a smaller automaton or max_length."
+        )
+
+
+# By their names -----------------------------------------------------------------------------------------------------------
+
+
+@checked
+def by_expression(
+    format: AnyFormat | str, expression: str, max_length: InputLength = 16, vocabulary: str = "01", *, force: bool = False
+) -> Transformer:
+    """The recogniser of a regular expression over single characters, as `regex:EXPRESSION` names it.
+
+    >>> by_expression("fixed:4", "(01)*", 8).name
+    'regex:(01)*,8'
+    """
+    if len(set(vocabulary)) < len(vocabulary) or not vocabulary or not vocabulary.isprintable():
+        raise InputError(f"regex: the vocabulary {shown(vocabulary)} must be one or more different printable characters.")
+    given = f"expression={expression}" if "=" in expression else expression
+    name = f"regex:{given},{max_length}" + (f",vocabulary={vocabulary}" if vocabulary != "01" else "")
+    return _named(name, regular(expression, vocabulary), format, max_length, force)
+
+
+@checked
+def by_number(
+    format: AnyFormat | str, number: Annotated[int, Count(1, 7)], max_length: InputLength = 16, *, force: bool = False
+) -> Transformer:
+    """The recogniser of a language of Tomita, as `tomita:NUMBER` names it."""
+    return _named(f"tomita:{number},{max_length}", tomita(number), format, max_length, force)
+
+
+def _named(name: str, automaton: Automaton, format: AnyFormat | str, max_length: int, force: bool) -> Transformer:
+    """Refused, unless forced, in formats where it may be wrong."""
+    made_in = format_of(format)
+    needs(name.partition(":")[0], made_in, max_length, looks_up=True, force=force)
+    return recogniser(automaton, made_in, max_length).replace(name=name)  # type: ignore[arg-type]

@@ -22,7 +22,6 @@ from glyptic.arguments import Count, shown
 from glyptic.carve.building import Draft, Row, Unit, carry, clear
 from glyptic.carve.facts import EXP_VANISHES, Broken, Fact
 from glyptic.carve.frames import stated
-from glyptic.carve.lookup import matching_head
 from glyptic.carve.spaces import Space
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Head, Layer, Transformer
@@ -35,7 +34,7 @@ ONE, NO, YES = "one", "no", "yes"
 def look_up(draft: Draft, wanted: Space, own: Space, fetched: Mapping[str, str]) -> Head:
     """At each position, from the one whose code `own` is this one's `wanted`: coordinates into others, {to: from}."""
     values: list[Row] = [{source: 1} for source in fetched.values()]
-    return matching_head(draft, wanted.coordinates, own.coordinates, ONE, values, [{target: 1} for target in fetched])
+    return draft.matching_head(wanted.coordinates, own.coordinates, ONE, values, [{target: 1} for target in fetched])
 
 
 def total(draft: Draft, summed: Mapping[str, Row]) -> Head:
