@@ -72,7 +72,7 @@ def theorem(name: str) -> Theorem:
 
 
 @dataclass(frozen=True)
-class Job:
+class TheoremJob:
     """A theorem to prove in a scope, and what each solver may take; in plain terms one is asked."""
 
     theorem: str
@@ -82,7 +82,7 @@ class Job:
     terms: Rules = "simplified"
 
 
-def prove(job: Job) -> Row:
+def prove(job: TheoremJob) -> Row:
     """One theorem in one scope."""
     one, (format, products), start = theorem(job.theorem), read_scope(job.scope), time.process_time()
     limits: dict[str, Any] = {"seconds": job.seconds, "megabytes": job.megabytes}
@@ -112,11 +112,11 @@ def prove_all(
     >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
     ['✓s', '✓']
     """
-    from glyptic.theorems.keeping import Kept
+    from glyptic.theorems.keeping import KeptRows
 
     chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
-    jobs = [Job(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
-    store = None if kept is None else Kept(kept)
+    jobs = [TheoremJob(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
+    store = None if kept is None else KeptRows(kept)
     rows = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
     left = [(job,) for job in jobs if job not in rows]
     with tqdm(total=len(jobs), initial=len(rows), desc="theorems", leave=False, disable=not progress) as bar:
@@ -128,7 +128,7 @@ def prove_all(
     return [rows[job] for job in jobs]
 
 
-def _with_job(job: Job) -> tuple[Job, Row]:
+def _with_job(job: TheoremJob) -> tuple[TheoremJob, Row]:
     return job, prove(job)
 
 
@@ -147,9 +147,18 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def main_table(scopes: Sequence[str] = SCOPES, names: Sequence[str] | None = None, **means: Any) -> int:
+def main_table(
+    scopes: Sequence[str] = SCOPES,
+    names: Sequence[str] | None = None,
+    *,
+    seconds: float | None = 60.0,
+    megabytes: int | None = 4096,
+    terms: Rules = "simplified",
+    workers: int | None = None,
+    kept: Path | None = None,
+) -> int:
     """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
-    rows = prove_all(scopes, names, **means)
+    rows = prove_all(scopes, names, seconds=seconds, megabytes=megabytes, terms=terms, workers=workers, kept=kept)
     print(table(rows))
     print("\n" + LEGEND)
     for row in rows:
