@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint bench coverage clean help
+.PHONY: demo test test-all lint bench coverage theorems clean help
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -34,6 +34,9 @@ lint: $(STAMP)   ## ruff and mypy
 
 bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmarks/results/
 	$(BIN)/python -m benchmarks
+
+theorems: $(STAMP) ## docs/theorems.md, going on where it was; THEOREM=zero.at renews that one alone
+	$(BIN)/python -m glyptic.theorems.page docs/theorems.md .theorems.json $(if $(THEOREM),--theorem "$(THEOREM)")
 
 clean:           ## the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-out

@@ -167,6 +167,7 @@ CASES: dict[str, tuple[Build, tuple[Any, ...]]] = {
     "rename": (carve.rename, ({"x0": "área"},)),
     "permute": (lambda T, order: carve.permute(T, order, force=True), (["x1", "x0", "x2"],)),
     "append": (lambda T, *layers: carve.append(T, *layers, place=0), (start().layers[0],)),
+    "free": (lambda T, names: carve.free(ignore.coordinates(T, ["x2"]).replace(output=T.output * [1, 1, 0]), names), (["x2"],)),
     "flags.position": (flags.position, (1,)),
     "flags.positions": (flags.positions, ([0, 2],)),
     "flags.complement": (flags.complement, ([0, 2],)),
@@ -188,15 +189,18 @@ CASES: dict[str, tuple[Build, tuple[Any, ...]]] = {
     "normalize.zero_one": (normalize.zero_one, ()),
     "normalize.infinity": (normalize.infinity, ()),
     "normalize.plus_minus": (lambda T: normalize.plus_minus(T, one_layer=True), ()),
-    "negation": (closure.negation, ()),
-    "conjunction": (closure.conjunction, (start(),)),
-    "threshold": (lambda T, least: closure.threshold([T, T, T], least), (2,)),
-    "decision_list": (lambda T, rules: closure.decision_list([T, T], rules, True), ([(0, True, False)],)),
-    "by_count": (lambda T, accepted: closure.by_count([T, T], accepted), ([0, 2],)),
+    "closure.negation": (closure.negation, ()),
+    "closure.conjunction": (closure.conjunction, (start(),)),
+    "closure.disjunction": (closure.disjunction, (start(),)),
+    "closure.exclusive": (closure.exclusive, (start(),)),
+    "closure.majority": (closure.majority, (start(), start())),
+    "closure.threshold": (lambda T, least: closure.threshold([T, T, T], least), (2,)),
+    "closure.decision_list": (lambda T, rules: closure.decision_list([T, T], rules, True), ([(0, True, False)],)),
+    "closure.by_count": (lambda T, accepted: closure.by_count([T, T], accepted), ([0, 2],)),
     "beside": (lambda T, labels: beside([T, T], labels), (["uno", "dos"],)),
     "reconciled": (lambda T, format: reconciled([T, T], format)[0], ("fixed:5",)),
-    "sequence": (lambda T: compose.sequence(T, T.replace(vocabulary=("NO", "YES"))), ()),
-    "relay": (lambda T, switch: compose.relay(T.replace(answers=("0", "1")), T.replace(answers=("0", "1")), switch), ("1",)),
+    "compose.sequence": (lambda T: compose.sequence(T, T.replace(vocabulary=("NO", "YES"))), ()),
+    "compose.relay": (lambda T, switch: compose.relay(*[T.replace(answers=("0", "1"))] * 2, switch), ("1",)),
     "by_name": (lambda T, name, format: examples.by_name(name, format), ("parity:4", "fixed:4")),
 }  # fmt: skip
 EDGES: dict[str, Callable[[Transformer], Transformer]] = {
@@ -311,7 +315,10 @@ def call_badly(name: str, place: int, bad: Any) -> None:
         made.run_batch([made.vocabulary[:1]])
 
 
-ADAPTED = ("threshold", "decision_list", "by_count", "beside", "reconciled", "sequence", "relay", "by_name")
+ADAPTED = (
+    *("free", "closure.threshold", "closure.decision_list", "closure.by_count"),
+    *("beside", "reconciled", "compose.sequence", "compose.relay", "by_name"),
+)
 PLACES = [(name, place) for name, (_, good) in CASES.items() for place in range(0 if name in ADAPTED else -1, len(good))]
 
 

@@ -26,7 +26,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(cli.COMMANDS, name, (f"glyptic.cli.{name}:{name.capitalize()}Command", ""))
 
 
-@pytest.mark.parametrize("kind", ["01", "inf", "plus-minus"])
+@pytest.mark.parametrize("kind", ["zero_one", "infinity", "plus_minus"])
 def test_normalize_keeps_every_answer(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["normalize", "parity:6", "--kind", kind, "--format", "fixed:4", "--out", str(tmp_path / "n")]) == 0
     printed = capsys.readouterr().out
@@ -70,7 +70,7 @@ def test_frame_of_a_built_in_decider(capsys: pytest.CaptureFixture[str]) -> None
         (["frame", "."], "config.json"),
         (["frame", "parity", "--format", "fixed:x"], "not a format"),
         (["normalize", "majority:9", "--format", "fixed:2"], "counts to 9"),
-        (["normalize", "first-equals-last", "--kind", "inf", "--format", "fixed:1"], "rests on"),
+        (["normalize", "first-equals-last", "--kind", "infinity", "--format", "fixed:1"], "rests on"),
         (["combine", "parity:4 &"], "a decider's name is missing at its end"),
         (["combine", ""], "a decider's name is missing at its end"),
         (["combine", "parity:4 parity:4"], "an operator &, | or ^ is missing before column 10"),
@@ -171,7 +171,7 @@ def _of_digits(folder: Path, name: str, answers: tuple[str, str] = ("0", "1")) -
     return f"'{folder}'"
 
 
-@pytest.mark.parametrize("kind", ["inf", "plus-minus"])
+@pytest.mark.parametrize("kind", ["infinity", "plus_minus"])
 def test_normalize_is_told_which_answer_means_yes(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _of_digits(tmp_path / "m", "parity:6")
     asked = ["normalize", str(tmp_path / "m"), "--kind", kind, "--out", str(tmp_path / "n")]
@@ -184,8 +184,8 @@ def test_normalize_is_told_which_answer_means_yes(kind: str, tmp_path: Path, cap
         made = load(tmp_path / "n")
         assert made.run_batch(INPUTS).answers == tuple("01"[word.count("1") % 2] for word in INPUTS)
         assert made.coordinates[:2] == tuple("01"[i] for i in last)  # NO, YES
-    assert cli.main(["normalize", "parity:6", "--kind", "01", "--yes", "YES", "--out", str(tmp_path / "n")]) == 2
-    assert "--yes has no effect with --kind 01" in capsys.readouterr().err
+    assert cli.main(["normalize", "parity:6", "--kind", "zero_one", "--yes", "YES", "--out", str(tmp_path / "n")]) == 2
+    assert "--yes has no effect with --kind zero_one" in capsys.readouterr().err
 
 
 def test_combine_is_told_which_answer_means_yes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,7 @@ from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_sta
 from glyptic.prove.methods.smt.questions import pose
 from glyptic.prove.methods.smt.terms import Term
 from glyptic.theorems.catalogue import THEOREMS
-from glyptic.theorems.proving import FIXED, Job, prove, theorem
+from glyptic.theorems.proving import FIXED, TheoremJob, prove, theorem
 from glyptic.theorems.theorem import plain
 
 (x,) = variables("x")
@@ -183,7 +183,7 @@ def test_masked_scores_over_which_exp_is_flat_are_decided() -> None:
 
 
 def test_a_verdict_says_when_no_solver_was_asked() -> None:
-    simplified = prove(Job("zero.at", "fixed:3")).verdict
+    simplified = prove(TheoremJob("zero.at", "fixed:3")).verdict
     assert isinstance(simplified, Proved) and "no solver was asked" in str(simplified) and "unsat" not in str(simplified)
     assert any("simplified rightly" in one for one in simplified.assumptions)
     claim = theorem("zero.at").claim(Fixed(3), "rounded")
@@ -210,20 +210,20 @@ QUICK = ["zero.at", "lookup.fetch", "normalize.zero_one, one layer", "closure.ne
 
 def plainly(name: str, scope: str) -> Verdict | None:
     """A theorem in plain terms, by one solver: the second opinion is the simplifier's."""
-    return prove(Job(name, scope, seconds=600, terms="plain")).verdict
+    return prove(TheoremJob(name, scope, seconds=600, terms="plain")).verdict
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_plain_terms_confirm_what_the_simplifier_says(name: str) -> None:
     for scope in ("fixed:2", "float:1,2"):
-        assert type(prove(Job(name, scope)).verdict) is type(plainly(name, scope)) is Proved, scope
+        assert type(prove(TheoremJob(name, scope)).verdict) is type(plainly(name, scope)) is Proved, scope
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [one.name for one in THEOREMS])
 @pytest.mark.parametrize("scope", [*FIXED, "fixed:2/even", "fixed:2 fused", "float:1,2", "fp8_e5m2"])
 def test_plain_terms_confirm_the_whole_library_in_small_formats(scope: str, name: str) -> None:
-    assert type(prove(Job(name, scope)).verdict) is type(plainly(name, scope))
+    assert type(prove(TheoremJob(name, scope)).verdict) is type(plainly(name, scope))
 
 
 @pytest.mark.slow

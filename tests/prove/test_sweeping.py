@@ -18,7 +18,7 @@ from glyptic.prove.methods.smt.questions import Question, pose
 from glyptic.prove.methods.smt.solvers import Reply, SolverLimits, ask
 from glyptic.prove.methods.smt.sweeping import LemmaSweep
 from glyptic.theorems.mutation import mutants
-from glyptic.theorems.proving import Job, prove, read_scope, theorem
+from glyptic.theorems.proving import TheoremJob, prove, read_scope, theorem
 
 LIMITS = SolverLimits(20.0, 2048)
 
@@ -29,20 +29,20 @@ def sweep_of(claim: Claim, question: Question) -> LemmaSweep:
 
 def test_what_is_too_hard_as_one_question_is_proved_by_lemmas():
     """In fp8_e5m2 five seconds are not enough for one of its conditions, asked as one."""
-    row = prove(Job("linear.into", "fp8_e5m2", seconds=20, terms="plain"))
+    row = prove(TheoremJob("linear.into", "fp8_e5m2", seconds=20, terms="plain"))
     assert isinstance(row.verdict, Proved), row.verdict
     assert "lemmas" in row.verdict.solvers[0] and row.mark == "✓1"
 
 
 def test_in_16_bits_a_sum_in_two_parts_is_the_sum():
     """[[y + x⁺] − x⁻] = [y + x], of which a solver makes nothing in plain terms."""
-    assert isinstance(prove(Job("add.copy", "fp16", seconds=20, terms="plain")).verdict, Proved)
+    assert isinstance(prove(TheoremJob("add.copy", "fp16", seconds=20, terms="plain")).verdict, Proved)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["normalize.zero_one", "closure.conjunction", "compose.relay, a's turn"])
 def test_in_16_bits_deciders_are_normalized_and_joined(name):
-    assert isinstance(prove(Job(name, "fp16", seconds=60, terms="plain")).verdict, Proved)
+    assert isinstance(prove(TheoremJob(name, "fp16", seconds=60, terms="plain")).verdict, Proved)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,19 @@ from glyptic.prove.methods import smt
 from glyptic.theorems import proving
 from glyptic.theorems.catalogue import THEOREMS
 from glyptic.theorems.mutation import break_all, mutants
-from glyptic.theorems.proving import FLOATS, SCOPES, Job, main_table, prove, prove_all, read_scope, table, theorem
+from glyptic.theorems.page import main, page, read_page
+from glyptic.theorems.proving import (
+    FLOATS,
+    SCOPES,
+    Row,
+    TheoremJob,
+    main_table,
+    prove,
+    prove_all,
+    read_scope,
+    table,
+    theorem,
+)
 
 NAMES = [one.name for one in THEOREMS]
 QUICK = ("fixed:2", "fixed:8", "float:2,2", "fp8_e4m3", "fixed:4/even", "fixed:4 fused")
@@ -26,7 +38,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "theorems.md"
 def test_theorems(name: str) -> None:
     """A subset of the table: fixed point small and large, two floats, the other tie rule, fused products."""
     for scope in QUICK if name not in BY_A_HEAD else ("fixed:2", "fixed:4/even", "fixed:4 fused", "float:2,2"):
-        row = prove(Job(name, scope))
+        row = prove(TheoremJob(name, scope))
         assert isinstance(row.verdict, Proved), f"{name} in {scope}: {row.verdict or row.refusal}"
 
 
@@ -51,7 +63,7 @@ def test_a_broken_weight_is_refuted(name: str) -> None:
 
 def test_the_whole_plus_minus_normalization_of_a_one_layer_decider() -> None:
     """s = 8, a head and a feed-forward, a mixing output matrix, two positions of free values."""
-    row = prove(Job("normalize.plus_minus", "fixed:8", seconds=60))
+    row = prove(TheoremJob("normalize.plus_minus", "fixed:8", seconds=60))
     assert row.mark == "✓"
     claim = theorem("normalize.plus_minus").claim(Fixed(8), "rounded")
     base, built = claim.subject.transformers.values()
@@ -62,7 +74,7 @@ def test_the_whole_plus_minus_normalization_of_a_one_layer_decider() -> None:
 
 
 def test_a_format_that_a_construction_refuses_is_told() -> None:
-    row = prove(Job("zero.at", "q:3,3"))
+    row = prove(TheoremJob("zero.at", "q:3,3"))
     assert row.verdict is None
     assert row.mark == "–"
     assert "−x is a value" in row.refusal
@@ -79,11 +91,50 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_page_has_every_theorem_and_scope() -> None:
     text = PAGE.read_text()
     for name in NAMES:
-        assert f"| {name} |" in text, "run python -m glyptic.theorems.page docs/theorems.md"
+        assert f"| {name} |" in text, f"run python -m glyptic.theorems.page docs/theorems.md --theorem '{name}'"
     for scope in SCOPES:
         assert f" {scope} " in text
     assert "✗" not in text.split("## Fixed point")[1]
     assert len(FLOATS) >= 4
+    assert page(read_page(text)) == text
+    assert read_page(text).plain["lookup.fetch", "fixed:4 fused"] == "✓"
+
+
+def test_the_page_is_made_for_one_theorem_and_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted, the page is as it was; then only what is missing is run, and all other rows stay."""
+    asked: list[tuple[str, str]] = []
+    made, says, right = tmp_path / "theorems.md", "h_1 += v, all else preserved", PAGE.read_text()
+    text = right.replace(f"| add.vector | {says} | ✓s | ✓s", f"| add.vector | {says} | ? | ?").replace("| 3 of 3", "| 2 of 3")
+    made.write_text(text)
+    command = [str(made), str(tmp_path / "rows.json"), "--theorem", "zero.at", "--theorem", "add.vector", "--workers", "1"]
+
+    def interrupted(job: TheoremJob) -> Row:
+        if (job.theorem, job.terms) == ("add.vector", "plain") and len(asked) == 3:
+            asked.append(("and", "again"))
+            raise KeyboardInterrupt
+        asked.append((job.theorem, job.terms))
+        return prove(job)
+
+    monkeypatch.setattr(proving, "prove", interrupted)
+    assert main([*command, "--format", "fixed:2"]) == 130
+    assert made.read_text() == text
+    assert main([*command, "--format", "fixed:2"]) == 0
+    assert asked[2:] == [("zero.at", "plain"), ("and", "again"), ("add.vector", "plain")]
+    told = read_page(made.read_text())
+    assert [told.simplified["add.vector", scope] for scope in ("fixed:2", "fixed:3")] == ["✓s", "?"]
+    assert told.found["add.vector"] == "2 of 3", "weights are broken in fixed:3, which was not asked for"
+    assert main([*command, "--format", "fixed:3"]) == 0
+    row = next(line for line in right.splitlines() if line.startswith("| add.vector |"))
+    assert row in made.read_text() and right.replace("| 3 of 3", "| 2 of 3") == made.read_text().replace("| 3 of 3", "| 2 of 3")
+    monkeypatch.setattr("glyptic.theorems.page.break_all", None)  # what came of broken weights is kept too
+    assert main([*command, "--format", "fixed:3"]) == 0
+
+
+def test_what_the_page_does_not_have_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, says in ((["--theorem", "zero"], "no theorem 'zero'"), (["--format", "fixed:9"], "no column 'fixed:9'")):
+        assert main([str(tmp_path / "theorems.md"), *words]) == 2
+        assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_of_the_library_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

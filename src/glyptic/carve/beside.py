@@ -18,6 +18,7 @@ from glyptic.carve.building import format_of, refuse_huge
 from glyptic.carve.coordinates import refuse_norms
 from glyptic.carve.frames import count_hidden
 from glyptic.carve.names import targets
+from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.exact.history import Frame, renamed
@@ -138,7 +139,7 @@ def _merge(group: Sequence[Layer], blocks: list[_Block]) -> Layer:
 
 
 def _labelled(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(f"{label}.{name}" for label, names in zip(labels, groups, strict=True) for name in names)
+    return tuple(name for label, names in zip(labels, groups, strict=True) for name in Space(label, names))
 
 
 def _relabel(frame: Frame, label: str) -> Frame:

@@ -32,6 +32,7 @@ from glyptic.carve.deciding import (
 from glyptic.carve.facts import EXP_VANISHES, ONE, SYMMETRIC, require
 from glyptic.carve.frames import frame_of, reads, writes
 from glyptic.carve.names import members
+from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Layer, Transformer
 from glyptic.exact.history import moved
@@ -78,8 +79,7 @@ def sequence(a: Transformer, b: Transformer, *, yes: str | None = None, force: b
     parts = widened(side, names, first=True)
     parts["layers"] = _put(parts["layers"], [first, *map(as_layer, later)], len(a.layers))
     parts["output"] = parts["output"][len(a.answers) :]
-    own = [name for name in side.coordinates if name.startswith("a.")]
-    theirs = [name for name in side.coordinates if name.startswith("b.")]
+    own, theirs = Space("a", a.coordinates), Space("b", b.coordinates)
     touches = [reads(own), writes(theirs, "+ b's embedding of a's answer"), writes([*names, *own], "0")]
     shape = side.replace(layers=side.layers[: len(a.layers)] + side.layers[len(a.layers) + between :])
     frame = frame_of(shape, parts["coordinates"], parts["layers"], "compose.sequence", touches, facts, len(a.layers))
@@ -177,7 +177,7 @@ def _put(layers: tuple[Layer, ...], new: list[Layer], place: int) -> tuple[Layer
 
 def _embedding(b: Transformer, token: str) -> dict[str, Number]:
     row = decode(b.token_embedding[b.vocabulary.index(token)], b.format)
-    return {f"b.{name}": x for name, x in zip(b.coordinates, row, strict=True) if x}
+    return {name: x for name, x in zip(Space("b", b.coordinates), row, strict=True) if x}
 
 
 def _reading(a: Transformer, vocabulary: tuple[str, ...]) -> Transformer:

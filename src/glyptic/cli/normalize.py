@@ -10,22 +10,22 @@ from glyptic.arguments import FolderToFill
 from glyptic.cli.idle import refuse_idle
 from glyptic.cli.models import FormatName, Model, Yes
 
-Kind = Literal["01", "inf", "plus-minus"]
+Kind = Literal["zero_one", "infinity", "plus_minus"]
 
 
 @dataclass(frozen=True)
 class NormalizeCommand:
     """Normalize a transformer: its last residual becomes its answer, and its output matrix a projection.
 
-    01 leaves (T_NO, T_YES, 0, …); inf (1, 0, 0, …) or (1, ∞, 0, …); plus-minus (∞, −∞, 0, …) or (−∞, ∞, 0, …). Prints
-    the frame of what was added and writes the result to a folder.
+    zero_one leaves (T_NO, T_YES, 0, …); infinity (1, 0, 0, …) or (1, ∞, 0, …); plus_minus (∞, −∞, 0, …) or (−∞, ∞, 0, …).
+    Prints the frame of what was added and writes the result to a folder.
 
-    Example: glyptic normalize parity:8 --kind inf --format fixed:4 --out normal
+    Example: glyptic normalize parity:8 --kind infinity --format fixed:4 --out normal
     """
 
     model: Model
     """a folder, or a built-in decider such as parity:8"""
-    kind: Kind = "plus-minus"
+    kind: Kind = "plus_minus"
     """which normalization"""
     yes: Yes = None
     """the answer that means yes, of a model whose answers are not named NO and YES (SÍ): 1 where they are 0 and 1"""
@@ -44,10 +44,10 @@ class NormalizeCommand:
         from glyptic.exact.files import check_place
         from glyptic.text import printable
 
-        if self.kind == "01":
-            refuse_idle(self, ("yes",), "with --kind 01, which keeps the logit of every answer")
+        if self.kind == "zero_one":
+            refuse_idle(self, ("yes",), "with --kind zero_one, which keeps the logit of every answer")
         check_place(self.out, overwrite=self.overwrite)
-        build = {"01": normalize.zero_one, "inf": normalize.infinity, "plus-minus": normalize.plus_minus}[self.kind]
+        build = getattr(normalize, self.kind)  # each kind is the name of its function
         model = open_model(self.model, self.format)
         told: dict[str, Any] = {} if self.yes is None else {"yes": self.yes}
         made = build(model, force=self.force, **told)

@@ -65,6 +65,7 @@ class Breaking:
     """How many of a construction's weights the theorem misses when they are gone, and which it does not."""
 
     theorem: str
+    scope: str
     weights: int
     refuted: int
     unmissed: tuple[str, ...]
@@ -78,4 +79,4 @@ def break_all(name: str, scope: str, seconds: float | None = 60.0) -> Breaking:
         total += 1
         if not isinstance(smt.check(mutant.claim, format, seconds=seconds), Refuted):
             unmissed.append(mutant.weight)
-    return Breaking(name, total, total - len(unmissed), tuple(unmissed))
+    return Breaking(name, scope, total, total - len(unmissed), tuple(unmissed))

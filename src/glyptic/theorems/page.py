@@ -1,25 +1,37 @@
-"""docs/theorems.md: what the library proves, written from a run of it.
+"""docs/theorems.md: what the library proves, written from runs of it.
 
-python -m glyptic.theorems.page docs/theorems.md ROWS.json
+    python -m glyptic.theorems.page docs/theorems.md ROWS.json                        all of it, which takes hours
+    python -m glyptic.theorems.page docs/theorems.md --theorem zero.at                the rows of one theorem
+    python -m glyptic.theorems.page docs/theorems.md --theorem zero.at --format fixed:2
 
-Rows are kept in the second file as they come: started again, after an interruption or a change, the run goes on from there.
+What is not asked for stays as the page has it. Rows are kept in ROWS.json as they come: started again, after an interruption
+or a change, the run goes on from there.
 """
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from glyptic.errors import GlypticError, InputError
 from glyptic.files import write_whole
-from glyptic.parallel import cores, scatter
+from glyptic.files.reading import read_bytes
+from glyptic.parallel import cores, stream
 from glyptic.theorems.catalogue import THEOREMS
+from glyptic.theorems.keeping import KeptRows
 from glyptic.theorems.mutation import Breaking, break_all
-from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, Row, prove_all
+from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, Row, prove_all, theorem
 
 BROKEN_IN = "fixed:3"
 PLAIN = tuple(scope for scope in SCOPES if scope != "bf16")  # where all theorems are proved in plain terms too
 SECONDS = 120.0  # of processor time, for each solver
+TABLES = (("Fixed point", FIXED), ("Floating point", FLOATS), ("Ties to even; fused products", OTHERS))
+WITHOUT, REFUSED, UNMISSED = "Without simplification", "Refused", "Weights that are not missed"
+SAYS, FOUND = "what it says", "broken weights found"
 
 _INTRODUCTION = """# Theorems of the constructions
 
@@ -33,8 +45,7 @@ table. The last column of the first table: every weight of the construction in t
 theorems about what is left are refuted; what is not missed is listed below.
 """
 
-_WITHOUT = """## Without simplification
-
+_WITHOUT = """\
 The same theorems put to a solver as they are, each operation a circuit: nothing that Glyptic knows of rounding is used
 (`glyptic prove --library --terms plain`). ✓ a solver finds that no value fails, whatever the simplifier said above ·
 ? open at {seconds:g} s a question. What is too hard as one question is taken apart into lemmas that the solver proves first; none
@@ -56,37 +67,78 @@ _TRUST = """
 """
 
 
-def page(rows: Sequence[Row], plain: Sequence[Row], broken: Sequence[Breaking]) -> str:
+_WHY = (
+    "The units that clear a flag or a code of known sign, and what saturation makes up for, can go one at a time. Of a\n"
+    "construction that takes turns, the theorem of one turn does not miss the weights of the other:"
+)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the page tells, by theorem and scope."""
+
+    simplified: dict[tuple[str, str], str] = field(default_factory=dict)
+    plain: dict[tuple[str, str], str] = field(default_factory=dict)
+    refused: dict[tuple[str, str], str] = field(default_factory=dict)
+    found: dict[str, str] = field(default_factory=dict)  # broken weights, such as 3 of 3
+    unmissed: dict[str, str] = field(default_factory=dict)
+
+    def renewed(self, rows: Sequence[Row], plain: Sequence[Row], broken: Sequence[Breaking]) -> Marks:
+        """With what has been run in place of what was told."""
+        of = {(row.theorem, row.scope): row for row in rows}
+        refused = {at: reason for at, reason in self.refused.items() if at not in of}
+        return Marks(
+            self.simplified | {at: row.mark for at, row in of.items()},
+            self.plain | {(row.theorem, row.scope): row.mark[0] for row in plain},
+            refused | {at: row.refusal for at, row in of.items() if row.verdict is None},
+            self.found | {one.theorem: f"{one.refuted} of {one.weights}" for one in broken},
+            self.unmissed | {one.theorem: ", ".join(one.unmissed) for one in broken},
+        )
+
+
+def read_page(text: str) -> Marks:
+    """What a page tells; `page` of it is the same page."""
+    marks, section, header = Marks(), "", [""]
+    for line in text.splitlines():
+        cells = [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if line.startswith("## "):
+            section = line[3:]
+        elif cells and cells[0] == "theorem":
+            header = cells
+        elif cells and cells[0] != "---":
+            told = dict(zip(header, cells, strict=True))
+            name = told.pop("theorem")
+            told.pop(SAYS, "")
+            if FOUND in told:
+                marks.found[name] = told.pop(FOUND)
+            (marks.plain if section == WITHOUT else marks.simplified).update({(name, scope): m for scope, m in told.items()})
+        elif section == REFUSED and (said := re.fullmatch(r"- (.+) in (\S+(?: fused)?): (.*)", line)):
+            marks.refused[said[1], said[2]] = said[3]
+        elif section == UNMISSED and (said := re.fullmatch(r"- ([^:]+): (.*)", line)):
+            marks.unmissed[said[1]] = said[2]
+    return marks
+
+
+def page(marks: Marks) -> str:
     """The whole page."""
-    found = {one.theorem: one for one in broken}
-    says = {theorem.name: theorem.says for theorem in THEOREMS}
     blocks = [_INTRODUCTION.format(scope=BROKEN_IN, seconds=SECONDS)]
-    for title, scopes in (("Fixed point", FIXED), ("Floating point", FLOATS), ("Ties to even; fused products", OTHERS)):
-        first = scopes is FIXED
-        header = [
-            "theorem",
-            *(["what it says"] if first else []),
-            *scopes,
-            *(["broken weights found"] if first else []),
-        ]
-        body = []
-        for theorem in THEOREMS:
-            marks = {row.scope: row.mark for row in rows if row.theorem == theorem.name}
-            one = found.get(theorem.name)
-            count = [f"{one.refuted} of {one.weights}" if one else ""] if first else []
-            body.append(
-                [theorem.name, *([says[theorem.name]] if first else []), *(marks.get(s, "") for s in scopes), *count]
-            )
+    for title, scopes in TABLES:
+        first, body = scopes is FIXED, []
+        for one in THEOREMS:
+            cells = [marks.simplified.get((one.name, scope), "") for scope in scopes]
+            body.append([one.name, one.says, *cells, marks.found.get(one.name, "")] if first else [one.name, *cells])
+        header = ["theorem", SAYS, *scopes, FOUND] if first else ["theorem", *scopes]
         blocks.append(f"## {title}\n\n{_markdown(header, body)}")
-    return "\n".join([*blocks, _without(plain), _refusals(rows), _unmissed(broken), _TRUST]).rstrip() + "\n"
-
-
-def _without(plain: Sequence[Row]) -> str:
-    """What plain terms confirm."""
-    scopes = list(dict.fromkeys(row.scope for row in plain))
-    marks = {(row.theorem, row.scope): row.mark[0] for row in plain}
-    body = [[one.name, *(marks.get((one.name, scope), "") for scope in scopes)] for one in THEOREMS]
-    return _WITHOUT.format(seconds=SECONDS) + "\n" + _markdown(["theorem", *scopes], body)
+    cells_of = {one.name: [marks.plain.get((one.name, scope), "") for scope in PLAIN] for one in THEOREMS}
+    without = _markdown(["theorem", *PLAIN], [[name, *cells] for name, cells in cells_of.items()])
+    refused = [f"- {at[0]} in {at[1]}: {why}" for at, why in marks.refused.items() if marks.simplified.get(at) == "–"]
+    unmissed = [f"- {name}: {marks.unmissed[name]}" for name in cells_of if marks.unmissed.get(name)]
+    blocks.append(f"## {WITHOUT}\n\n{_WITHOUT.format(seconds=SECONDS)}\n{without}")
+    if refused:
+        blocks.append("\n".join([f"## {REFUSED}", "", *refused, ""]))
+    if unmissed:
+        blocks.append("\n".join([f"## {UNMISSED}", "", _WHY, "", *unmissed, ""]))
+    return "\n".join([*blocks, _TRUST]).rstrip() + "\n"
 
 
 def _markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
@@ -94,31 +146,65 @@ def _markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 
 
-def _refusals(rows: Sequence[Row]) -> str:
-    refused = [f"- {row.theorem} in {row.scope}: {row.refusal}" for row in rows if row.verdict is None]
-    return "\n".join(["## Refused", "", *refused, ""]) if refused else ""
+def broken(names: Sequence[str], kept: Path | None, workers: int | None) -> list[Breaking]:
+    """Every weight of these constructions broken in turn, in one scope; what is kept is not done again."""
+    store = None if kept is None else KeptRows(kept)
+    done = {name: one for name in names if store is not None and (one := store.breaking(name, BROKEN_IN)) is not None}
+    left = [(name, BROKEN_IN) for name in names if name not in done]
+    for one in stream(break_all, left, workers=workers or cores()):
+        done[one.theorem] = one
+        if store is not None:
+            store.enter_breaking(one)
+    return [done[name] for name in names]
 
 
-def _unmissed(broken: Sequence[Breaking]) -> str:
-    """Weights that a theorem does not need, and why that can be."""
-    listed = [f"- {one.theorem}: {', '.join(one.unmissed)}" for one in broken if one.unmissed]
-    if not listed:
-        return ""
-    why = (
-        "The units that clear a flag or a code of known sign, and what saturation makes up for, can go one at a time. Of a\n"
-        "construction that takes turns, the theorem of one turn does not miss the weights of the other:"
-    )
-    return "\n".join(["## Weights that are not missed", "", why, "", *listed, ""])
+def renew(
+    path: Path,
+    names: Sequence[str] | None = None,
+    scopes: Sequence[str] | None = None,
+    *,
+    kept: Path | None = None,
+    workers: int | None = None,
+    progress: bool = True,
+) -> list[Row]:
+    """Run theorems (None: all) in scopes (None: all) and write the page, whose other rows stay as they are."""
+    chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
+    for scope in scopes or ():
+        if scope not in SCOPES:
+            raise InputError(f"the page has no column {scope!r}; it has {', '.join(SCOPES)}.")
+    before = read_page(read_bytes(path).decode(errors="replace")) if path.exists() else Marks()
+    wanted = SCOPES if scopes is None else scopes
+    rows = prove_all(wanted, chosen, seconds=SECONDS, workers=workers, kept=kept, progress=progress)
+    confirmed = [scope for scope in wanted if scope in PLAIN]
+    plain = prove_all(confirmed, chosen, seconds=SECONDS, terms="plain", workers=workers, kept=kept, progress=progress)
+    breakings = broken(chosen, kept, workers) if BROKEN_IN in wanted else []
+    write_whole(path, page(before.renewed(rows, plain, breakings)).encode())
+    return [*rows, *plain]
 
 
-def main(path: str, kept: str) -> None:
-    """Run the library and write the page."""
-    rows = prove_all(seconds=SECONDS, kept=Path(kept))
-    plain = prove_all(PLAIN, seconds=SECONDS, terms="plain", kept=Path(kept))
-    jobs = [(theorem.name, BROKEN_IN) for theorem in THEOREMS]
-    broken = scatter(break_all, jobs, workers=cores(), progress="constructions broken")
-    write_whole(Path(path), page(rows, plain, broken).encode())
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; its exit status is 1 if a row is not as it should be."""
+    parser = argparse.ArgumentParser("python -m glyptic.theorems.page", description="Write or renew the page of theorems.")
+    parser.add_argument("page", type=Path, help="the page, such as docs/theorems.md; what is not asked for stays as it is")
+    parser.add_argument("rows", type=Path, nargs="?", help="a file in which rows are kept, so that a run goes on where it was")
+    parser.add_argument("--theorem", action="append", metavar="NAME", help="this theorem alone; more than once for more")
+    parser.add_argument("--format", action="append", metavar="FORMAT", help="this column alone, such as fixed:2 or fixed:4/even")
+    parser.add_argument("--workers", type=int, help="processes; as many as there are cores, unless given")
+    given = parser.parse_args(arguments)
+    try:
+        rows = renew(given.page, given.theorem, given.format, kept=given.rows, workers=given.workers)
+    except GlypticError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"interrupted; {f'what was done is in {given.rows}' if given.rows else 'no rows were kept'}", file=sys.stderr)
+        return 130
+    wrong = [row for row in rows if not row.good]
+    print(f"{given.page}: {len(rows)} rows renewed, {len(rows) - len(wrong)} as they should be")
+    for row in wrong:
+        print(f"{row.theorem} in {row.scope}: {row.verdict}")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main())

@@ -7,10 +7,24 @@ from fractions import Fraction
 from functools import reduce
 from itertools import product
 
-from glyptic.carve import add, flags, free, ignore, linear, lookup, loop, permute, rename, widen, zero
+from glyptic.carve import (
+    Draft,
+    Space,
+    Unit,
+    add,
+    append,
+    flags,
+    free,
+    ignore,
+    linear,
+    lookup,
+    loop,
+    permute,
+    rename,
+    widen,
+    zero,
+)
 from glyptic.carve.beside import beside
-from glyptic.carve.building import Draft, Unit
-from glyptic.carve.coordinates import append
 from glyptic.exact import Transformer
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims.claim import Claim, layers
@@ -131,7 +145,7 @@ def _fetch(format: Format, products: Products) -> Claim:
 def _beside(format: Format, products: Products) -> Claim:
     a, b = plain(format, products), plain(format, products)
     both = beside([add.vector(a, {"x": 1}), add.copy(b, {"y": "x"})])
-    free = [f"{label}.{name}" for label in "ab" for name in MAIN]
+    free = [*Space("a", MAIN), *Space("b", MAIN)]
     wanted = {("a.x", 0): before("a.x") + 1, ("b.y", 0): before("b.y") + before("b.x")}
     return become(both, wanted, positions=1, free=free)
 

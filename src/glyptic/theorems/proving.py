@@ -70,7 +70,7 @@ def theorem(name: str) -> Theorem:
 
 
 @dataclass(frozen=True)
-class Job:
+class TheoremJob:
     """A theorem to prove in a scope, and what each solver may take; in plain terms one is asked."""
 
     theorem: str
@@ -80,7 +80,7 @@ class Job:
     terms: Rules = "simplified"
 
 
-def prove(job: Job) -> Row:
+def prove(job: TheoremJob) -> Row:
     """One theorem in one scope."""
     one, (format, products), start = theorem(job.theorem), read_scope(job.scope), time.process_time()
     limits: dict[str, Any] = {"seconds": job.seconds, "megabytes": job.megabytes}
@@ -113,7 +113,7 @@ def prove_all(
     from glyptic.theorems.keeping import KeptRows
 
     chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
-    jobs = [Job(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
+    jobs = [TheoremJob(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
     store = None if kept is None else KeptRows(kept)
     known = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
     about: dict[str, Any] = {"known": known, "keep": store and store.enter, "progress": "theorems" if progress else None}
@@ -136,9 +136,18 @@ def table(rows: Sequence[Row]) -> str:
     )
 
 
-def main_table(scopes: Sequence[str] = SCOPES, names: Sequence[str] | None = None, **limits: Any) -> int:
+def main_table(
+    scopes: Sequence[str] = SCOPES,
+    names: Sequence[str] | None = None,
+    *,
+    seconds: float | None = 60.0,
+    megabytes: int | None = 4096,
+    terms: Rules = "simplified",
+    workers: int | None = None,
+    kept: Path | None = None,
+) -> int:
     """What `glyptic prove --library` does: the table on the screen; the exit status is 0 if all is as it should be."""
-    rows = prove_all(scopes, names, **limits)
+    rows = prove_all(scopes, names, seconds=seconds, megabytes=megabytes, terms=terms, workers=workers, kept=kept)
     print(table(rows))
     print("\n" + LEGEND)
     for row in rows:
