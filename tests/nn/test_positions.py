@@ -12,16 +12,17 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 from glyptic import nn
 from glyptic.errors import InputError
+from glyptic.nn.config import POSITIONS
 from glyptic.nn.parts.multi_head import Context, SelfAttention
 from glyptic.nn.parts.positions import Alibi, Rotary, rotate, sinusoids
 from glyptic.nn.parts.positions.alibi import slopes
 from glyptic.nn.parts.positions.t5 import bucket
 from tests.nn import small
 
-ORDERED = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi")
+ORDERED = [kind for kind in POSITIONS if kind != "none"]
 
 
-def test_sinusoids_by_004() -> None:
+def test_sinusoids_by_their_formula() -> None:
     table = sinusoids(torch.arange(7), 6)
     for t in range(7):
         for i in range(3):
