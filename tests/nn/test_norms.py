@@ -62,7 +62,7 @@ def test_instance_norm_over_the_tokens_of_a_sequence() -> None:
 
 
 def test_batch_norm_at_batch_one_fails_only_without_tokens_to_pool() -> None:
-    """The deep-learning class: it fails at batch 1. So it does for one token, and over positions kept apart, but not over tokens."""
+    """The deep-learning class: it fails at batch 1. So it does for one token and over positions kept apart, not over tokens."""
     sequence = X[:1]  # one sequence of five tokens
     assert BatchNorm(8).double().train()(sequence).isfinite().all()
     with pytest.raises(ValueError, match="more than 1 value per channel"):
