@@ -18,7 +18,7 @@ from glyptic.numbers import parse_format
 WIDE = parse_format("fp32")
 
 
-def check_values(transformer: Transformer, model: nn.Decoder) -> bridge.Places:
+def check_values(transformer: Transformer, model: nn.Decoder) -> bridge.PlaceMap:
     """Each place has one value on both sides, to the accuracy of the format; and each name is in the map exactly once a side."""
     model = nn.with_backend(model, "reference")
     here = bridge.places(transformer, model)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,8 +13,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import torch
 import transformers
-from transformers.models.llama import modeling_llama
-from transformers.models.t5 import modeling_t5
 
 transformers.logging.set_verbosity_error()
 
@@ -29,7 +29,8 @@ class _Torch:
 @contextmanager
 def no_downcast(dtype: torch.dtype) -> Iterator[None]:
     """transformers' RMSNorms compute in float32 even in a float64 model; within this they do not."""
-    modules = (modeling_llama, modeling_t5) if dtype == torch.float64 else ()
+    modeling = [module for name, module in sys.modules.items() if re.match(r"transformers\.models\..*\.modeling_", name)]
+    modules = [each for each in modeling if dtype == torch.float64 and vars(each).get("torch") is torch]
     try:
         for module in modules:
             module.torch = _Torch()

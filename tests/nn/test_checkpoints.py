@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from glyptic import nn
 from glyptic.errors import FileError, ModelError
+from glyptic.nn.checkpoints.families import FAMILIES
 from tests.nn import oracles, small
 
 
@@ -172,7 +173,7 @@ def test_a_pickle_is_refused_unopened(folder: Path) -> None:
     [
         (
             {"model_type": "mamba"},
-            "model_type='mamba' is not one of gpt2, bert, t5, llama, gpt_neox, vit, marian, glyptic",
+            f"model_type='mamba' is not one of {', '.join(FAMILIES)}, glyptic",
         ),
         ({"n_head": 3}, "config.json: n_head=3 does not divide n_embd=20."),
         ({"n_embd": ...}, "config.json: n_embd is missing, which gpt2 needs"),

@@ -13,6 +13,7 @@ import torch
 
 from glyptic import nn
 from glyptic.errors import InputError, ModelError
+from glyptic.nn.config import POSITIONS
 
 SMALL: dict[str, Any] = {"layers": 1, "width": 16, "heads": 2, "vocabulary": 11, "context": 12}
 MODELS: dict[str, nn.ModelConfig] = {
@@ -20,7 +21,7 @@ MODELS: dict[str, nn.ModelConfig] = {
         f"decoder, {positions}": nn.ModelConfig(
             kind="decoder", **SMALL, positions=positions, backend="reference" if positions == "shaw" else "sdpa"
         )
-        for positions in ("learned", "sinusoidal", "rotary", "alibi", "t5", "shaw", "transformer_xl", "none")
+        for positions in POSITIONS
     },
     "blocked": nn.ModelConfig(kind="decoder", **SMALL, backend="blocked"),
     "windowed": nn.ModelConfig(kind="decoder", **SMALL, sliding_window=3, feed_forward="swiglu", norm="rms"),

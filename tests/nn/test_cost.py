@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 from glyptic import nn
 from glyptic.errors import InputError
 from glyptic.nn import cost
+from glyptic.nn.config import POSITIONS
 
 SMALL = {"layers": 2, "width": 32, "heads": 4, "vocabulary": 50, "context": 24}
 CONFIGS: dict[str, nn.ModelConfig] = {
@@ -27,6 +28,9 @@ CONFIGS: dict[str, nn.ModelConfig] = {
     "vaswani": nn.preset("vaswani", **SMALL, feed_forward_width=64, dropout=0.0),
     "gpt_neox": nn.preset("gpt_neox", **SMALL, rotary_fraction=0.5),
     "vit": nn.preset("vit", layers=2, width=32, heads=4, image_size=16, patch_size=4, classes=7),
+    **{
+        f"positions={kind}": nn.ModelConfig(kind="decoder", **SMALL, positions=kind, backend="reference") for kind in POSITIONS
+    },
     "hidden states": nn.ModelConfig(kind="encoder", **SMALL | {"vocabulary": None}, head="none", norm="none"),
 }
 

@@ -1,4 +1,4 @@
-"""Beyond the trained length: 004 rates sinusoidal and rotary positions as extrapolating well; measured, they do not.
+"""Beyond the trained length: a class rates sinusoidal and rotary positions as extrapolating well; measured, they do not.
 
 Sinusoidal falls to chance (1 in 8) at twice the length, rotary at four times; Transformer-XL's relative sinusoids hold.
 All eight kinds are in `benchmarks/bench_nn_extrapolation.py`.

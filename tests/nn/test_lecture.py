@@ -94,7 +94,7 @@ def test_the_sum_over_heads_is_the_concatenation() -> None:
 
 
 def test_the_models_attention_is_the_sum_over_heads() -> None:
-    """The layer that all models use, taken apart into 002's per-head matrices."""
+    """The layer that all models use, taken apart into the theory lecture's per-head matrices."""
     model = small.model(kind="encoder", positions="none", attention_scale=1.0, attention_bias=False, layers=1)
     attention = model.stack.blocks[0].attn
     attention.out.bias.data.zero_()
@@ -118,7 +118,7 @@ def test_the_additive_mask_is_the_causal_attention_of_the_models() -> None:
 
 
 def test_slip_the_multiplicative_mask_leaks() -> None:
-    """003: softmax(M ∘ QKᵀ). A masked score is 0 and e⁰ = 1, so the future keeps weight; it can even lead."""
+    """The Zaragoza course: softmax(M ∘ QKᵀ). A masked score is 0 and e⁰ = 1, so the future keeps weight; it can even lead."""
     q, k = random(6, 4), random(6, 4, seed=2)
     weights = lecture.multiplicative_mask(q, k, masks.causal(6))
     assert weights.triu(1).sum() > 0.5
@@ -127,7 +127,7 @@ def test_slip_the_multiplicative_mask_leaks() -> None:
 
 
 def test_slip_dividing_by_one_over_the_root_inverts_the_temperature() -> None:
-    """003: QKᵀ / scale with scale = 1/√D multiplies by √D. Scores of unit variance then saturate the softmax."""
+    """The Zaragoza course: QKᵀ / scale with scale = 1/√D multiplies by √D. Scores of unit variance then saturate the softmax."""
     size = 64
     q, k = random(200, size), random(200, size, seed=2)
     right = (q @ k.T * size**-0.5).softmax(-1)
@@ -139,7 +139,7 @@ def test_slip_dividing_by_one_over_the_root_inverts_the_temperature() -> None:
 
 
 def test_slip_cross_attention_gives_queries_by_width() -> None:
-    """003 prints its output as N×M: softmax(QKᵀ) is N×M, the output N×D."""
+    """The Zaragoza course prints its output as N×M: softmax(QKᵀ) is N×M, the output N×D."""
     q, k, v = random(1, 1, 7, 4), random(1, 1, 3, 4), random(1, 1, 3, 4)
     out, weights = nn.attention(q, k, v, backend="reference", need_weights=True)
     assert weights is not None
@@ -148,7 +148,7 @@ def test_slip_cross_attention_gives_queries_by_width() -> None:
 
 
 def test_linear_self_attention_in_the_notes_orientation() -> None:
-    """002 writes f(E) = E + W^PV E (Eᵀ W^KQ E)/N with tokens as columns."""
+    """The theory lecture writes f(E) = E + W^PV E (Eᵀ W^KQ E)/N with tokens as columns."""
     E, w_pv, w_kq = X.T, random(5, 5), random(5, 5, seed=2)
     notes = E + w_pv @ E @ (E.T @ w_kq @ E) / 6
     assert (lecture.linear_self_attention(X, w_pv, w_kq) - notes.T).abs().max() < 1e-12

@@ -248,7 +248,7 @@ def test_tied_embeddings_learn_from_both_ends() -> None:
 
 
 def test_patches_are_stacked_pixels() -> None:
-    """002: 4×4 patches of 3 values, each a vector of 48; the same as a convolution with stride 4."""
+    """The theory lecture: 4×4 patches of 3 values, each a vector of 48; the same as a convolution with stride 4."""
     config = small.config(kind="vit", image_size=8, patch_size=4, vocabulary=None, head="none")
     patches = small.scramble(PatchEmbedding(config).double())
     images = torch.randn(2, 3, 8, 8, dtype=torch.float64)

@@ -25,12 +25,12 @@ def test_layer_norm_by_its_formula() -> None:
 
 
 def test_rms_norm_has_eps_inside_or_outside_the_root() -> None:
-    """Inside as torch has it; outside as 003's code has it. They differ, most for small vectors."""
+    """Inside as torch has it; outside as the Zaragoza course's code has it. They differ, most for small vectors."""
     inside, outside = ready(RMSNorm(8, 0.1)), ready(RMSNorm(8, 0.1, outside=True))
     theirs = torch.nn.RMSNorm(8, eps=0.1).double()
     theirs.weight = inside.weight
     assert (inside(X) - theirs(X)).abs().max() < 1e-14
-    # 003, slide "Layer normalization", line by line
+    # the Zaragoza course, slide "Layer normalization", line by line
     lecture = X / (torch.sqrt(torch.mean(X**2, dim=-1, keepdim=True)) + 0.1) * outside.weight
     assert (outside(X) - lecture).abs().max() < 1e-14
     tiny = 0.01 * X
@@ -51,7 +51,7 @@ def test_batch_norm_over_tokens() -> None:
     expected = norm.weight * (flat - flat.mean(0)) / (flat.var(0, unbiased=False) + 0.1).sqrt() + norm.bias
     trained = norm(X)
     assert (trained.view(15, 8) - expected).abs().max() < 1e-14
-    assert (norm.eval()(X) - trained).abs().max() > 0.1  # 004: train ≠ inference
+    assert (norm.eval()(X) - trained).abs().max() > 0.1  # the deep-learning class: train ≠ inference
 
 
 def test_instance_norm_over_the_tokens_of_a_sequence() -> None:
@@ -62,7 +62,7 @@ def test_instance_norm_over_the_tokens_of_a_sequence() -> None:
 
 
 def test_batch_norm_at_batch_one_fails_only_without_tokens_to_pool() -> None:
-    """004 says it fails at batch 1: so it does for one token, and over positions kept apart, but not over tokens."""
+    """The deep-learning class: it fails at batch 1. So it does for one token and over positions kept apart, not over tokens."""
     sequence = X[:1]  # one sequence of five tokens
     assert BatchNorm(8).double().train()(sequence).isfinite().all()
     with pytest.raises(ValueError, match="more than 1 value per channel"):

@@ -10,9 +10,9 @@ import torch
 
 from glyptic import nn
 from glyptic.errors import ModelError
+from glyptic.nn.config import POSITIONS
 from tests.nn import small
 
-POSITIONS = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi", "none")
 NORMS = ("layer", "rms", "rms_outside", "group", "batch", "none")
 LENGTH = 9
 SPLITS = ([1] * LENGTH, [LENGTH], [4, 1, 1, 3], [1, 7, 1])

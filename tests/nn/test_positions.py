@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,16 +13,25 @@ from transformers.models.t5.modeling_t5 import T5Attention
 
 from glyptic import nn
 from glyptic.errors import InputError
+from glyptic.nn.config import POSITIONS
+from glyptic.nn.parts import positions as positions_of_the_room
 from glyptic.nn.parts.multi_head import Context, SelfAttention
 from glyptic.nn.parts.positions import Alibi, Rotary, rotate, sinusoids
 from glyptic.nn.parts.positions.alibi import slopes
 from glyptic.nn.parts.positions.t5 import bucket
 from tests.nn import small
 
-ORDERED = ("sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi")
+ORDERED = [kind for kind in POSITIONS if kind != "none"]
 
 
-def test_sinusoids_by_004() -> None:
+def test_every_kind_has_its_row_in_the_room_and_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "architecture-on-pytorch.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip().lower().replace("-", "_") for line in page.splitlines() if line.startswith("| ")}
+    assert set(POSITIONS) <= rows
+    assert set(POSITIONS) <= {line.split()[0] for line in str(positions_of_the_room.__doc__).splitlines() if line}
+
+
+def test_sinusoids_by_their_formula() -> None:
     table = sinusoids(torch.arange(7), 6)
     for t in range(7):
         for i in range(3):

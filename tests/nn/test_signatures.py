@@ -14,7 +14,7 @@ from glyptic import bridge, nn
 from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.exact import Options
 from glyptic.nn.config import AllChanges, Changes
-from glyptic.nn.hooks import Inputs
+from glyptic.nn.hooks import ModelInputs
 from tests.nn import small
 
 KINDS: dict[str, tuple[type, dict[str, Any]]] = {
@@ -47,7 +47,7 @@ def test_what_type_checkers_know_of_keywords_is_what_there_is() -> None:
     assert get_type_hints(AllChanges) == fields
     assert get_type_hints(Changes).keys() == fields.keys() - {"kind"}
     forwards = [set(inspect.signature(made.forward).parameters) - {"self"} for made, _ in KINDS.values()]
-    assert get_type_hints(Inputs).keys() == set().union(*forwards)
+    assert get_type_hints(ModelInputs).keys() == set().union(*forwards)
     shared = inspect.signature(nn.stream).parameters.keys()
     assert inspect.signature(nn.generate).parameters.keys() == shared
     options = {field.name for field in dataclasses.fields(Options)}

@@ -24,8 +24,8 @@ in a decoder), the logits are the same, code for code, and the weights too where
 `tests/bridge/test_bridge_at_random.py` tries both ways on random models of every kind that is admitted.
 """
 
-from glyptic.bridge.places import Place, Places, places
+from glyptic.bridge.places import PlaceMap, SamePlace, places
 from glyptic.bridge.to_exact import to_exact
 from glyptic.bridge.to_nn import ids, to_nn
 
-__all__ = ["Place", "Places", "ids", "places", "to_exact", "to_nn"]
+__all__ = ["PlaceMap", "SamePlace", "ids", "places", "to_exact", "to_nn"]

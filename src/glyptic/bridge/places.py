@@ -49,7 +49,7 @@ ONLY_NN = {
 
 
 @dataclass(frozen=True)
-class Place:
+class SamePlace:
     """One place in both: the stage, the hook, and what of the hook's activation it is."""
 
     stage: str
@@ -73,21 +73,21 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Places:
+class PlaceMap:
     """The map for one pair, and what has no counterpart, with the reason."""
 
-    both: tuple[Place, ...]
+    both: tuple[SamePlace, ...]
     only_exact: Mapping[str, str]
     only_nn: Mapping[str, str]
 
-    def hook(self, stage: str) -> Place:
+    def hook(self, stage: str) -> SamePlace:
         """Where nn has a stage of exact; a stage that it has nowhere is an error that says why."""
         for place in self.both:
             if place.stage == stage:
                 return place
         raise InputError(f"{shown(stage)} has no hook: {self.only_exact.get(stage, 'it is no stage of this transformer')}.")
 
-    def stages(self, hook: str) -> tuple[Place, ...]:
+    def stages(self, hook: str) -> tuple[SamePlace, ...]:
         """What exact has of a hook of nn: one stage, or one for each head."""
         found = tuple(place for place in self.both if place.hook == hook)
         if not found:
@@ -101,7 +101,7 @@ class Places:
 
 
 @checked
-def places(transformer: Transformer, model: Decoder) -> Places:
+def places(transformer: Transformer, model: Decoder) -> PlaceMap:
     """The map between an exact transformer and the decoder that it became (`to_nn`) or was (`to_exact`).
 
     >>> from glyptic import bridge, nn
@@ -125,49 +125,49 @@ def places(transformer: Transformer, model: Decoder) -> Places:
     both = tuple(_pairs(transformer, model))
     here, there = {place.stage for place in both}, {place.hook for place in both}
     only_exact = {name: ONLY_EXACT[name.rpartition(".")[2]] for name in stages(transformer) if name not in here}
-    return Places(both, only_exact, {name: _why(name, transformer) for name in hook_names(model) if name not in there})
+    return PlaceMap(both, only_exact, {name: _why(name, transformer) for name in hook_names(model) if name not in there})
 
 
-def _pairs(transformer: Transformer, model: Decoder) -> Iterator[Place]:
+def _pairs(transformer: Transformer, model: Decoder) -> Iterator[SamePlace]:
     width, post = model.config.width, transformer.options.norm == "post"
-    yield Place("embedding", "blocks.0.hook_resid_pre", width)
+    yield SamePlace("embedding", "blocks.0.hook_resid_pre", width)
     for l, layer in enumerate(transformer.layers):
         exact, ours = f"layer.{l}", f"blocks.{l}"
         yield from _heads(transformer, model, l)
         if layer.heads:
-            yield Place(f"{exact}.attention", f"{ours}.hook_attn_out", width)
+            yield SamePlace(f"{exact}.attention", f"{ours}.hook_attn_out", width)
         if post and layer.attention_norm is not None:
             norm = model.get_submodule(f"stack.blocks.{l}.ln1")
             yield _normed(f"{exact}.after_attention", f"{ours}.ln1.hook_normalized", width, norm)
         else:
-            yield Place(f"{exact}.after_attention", f"{ours}.hook_resid_mid", width)
+            yield SamePlace(f"{exact}.after_attention", f"{ours}.hook_resid_mid", width)
         if layer.feed_forward is not None:
-            yield Place(f"{exact}.hidden", f"{ours}.mlp.hook_post", len(layer.feed_forward.w1))
-            yield Place(f"{exact}.feed_forward", f"{ours}.hook_mlp_out", width)
+            yield SamePlace(f"{exact}.hidden", f"{ours}.mlp.hook_post", len(layer.feed_forward.w1))
+            yield SamePlace(f"{exact}.feed_forward", f"{ours}.hook_mlp_out", width)
         behind = "hook_normalized_resid_post" if post else "hook_resid_post"
-        yield Place(f"{exact}.after_feed_forward", f"{ours}.{behind}", width)
+        yield SamePlace(f"{exact}.after_feed_forward", f"{ours}.{behind}", width)
         if l + 1 < len(transformer.layers):  # the same value once more, where the next layer takes it
-            yield Place(f"{exact}.after_feed_forward", f"blocks.{l + 1}.hook_resid_pre", width)
+            yield SamePlace(f"{exact}.after_feed_forward", f"blocks.{l + 1}.hook_resid_pre", width)
     if transformer.final_norm is not None:
         yield _normed("final_norm", "ln_final.hook_normalized", width, model.stack.ln_final)
 
 
-def _heads(transformer: Transformer, model: Decoder, layer: int) -> Iterator[Place]:
+def _heads(transformer: Transformer, model: Decoder, layer: int) -> Iterator[SamePlace]:
     config, scaled = model.config, transformer.options.scale
     for h, head in enumerate(transformer.layers[layer].heads):
         exact, ours, group = f"layer.{layer}.head.{h}", f"blocks.{layer}.attn", h * config.groups // config.heads
         keys, values = (min(len(matrix), config.head_size) for matrix in (head.query, head.value))
         factor = config.scale * (float(root(len(head.query), transformer.format)) if scaled else 1.0)
-        yield Place(f"{exact}.query", f"{ours}.hook_q", keys, h, factor)
-        yield Place(f"{exact}.key", f"{ours}.hook_k", keys, group)
-        yield Place(f"{exact}.value", f"{ours}.hook_v", values, group)
-        yield Place(f"{exact}.scores", f"{ours}.hook_attn_scores", None, h)
-        yield Place(f"{exact}.weights", f"{ours}.hook_pattern", None, h)
-        yield Place(f"{exact}.mixed", f"{ours}.hook_z", values, h)
+        yield SamePlace(f"{exact}.query", f"{ours}.hook_q", keys, h, factor)
+        yield SamePlace(f"{exact}.key", f"{ours}.hook_k", keys, group)
+        yield SamePlace(f"{exact}.value", f"{ours}.hook_v", values, group)
+        yield SamePlace(f"{exact}.scores", f"{ours}.hook_attn_scores", None, h)
+        yield SamePlace(f"{exact}.weights", f"{ours}.hook_pattern", None, h)
+        yield SamePlace(f"{exact}.mixed", f"{ours}.hook_z", values, h)
 
 
-def _normed(stage: str, hook: str, width: int, norm: object) -> Place:
-    return Place(stage, hook, width, gain=getattr(norm, "weight", None), bias=getattr(norm, "bias", None))
+def _normed(stage: str, hook: str, width: int, norm: object) -> SamePlace:
+    return SamePlace(stage, hook, width, gain=getattr(norm, "weight", None), bias=getattr(norm, "bias", None))
 
 
 def _why(hook: str, transformer: Transformer) -> str:

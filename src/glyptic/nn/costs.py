@@ -19,10 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
+import torch
+
 from glyptic.arguments import Count, checked
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.models import Model
 from glyptic.nn.parts.feed_forward import GATED
+from glyptic.nn.parts.positions import TO_SCORES
 from glyptic.nn.speed.blocked import blocks
 from glyptic.text import table
 
@@ -156,8 +159,10 @@ def _stack(
     yield _times(norm, layers * (2 if source is None else 3))
     if config.has_final_norm:
         yield _times(norm, 1, f"{prefix}final norm")
-    if config.positions == "t5":
-        yield PartCost(f"{prefix}position buckets", "other", config.relative_buckets * config.heads)
+    if config.positions in TO_SCORES:
+        with torch.device("meta"):  # shapes without numbers
+            learned = TO_SCORES[config.positions](config, causal).parameters()
+        yield PartCost(f"{prefix}position biases", "other", sum(parameter.numel() for parameter in learned))
 
 
 def _self_attention(

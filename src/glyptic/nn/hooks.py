@@ -126,8 +126,8 @@ def _chosen(x: Tensor, axis: int | None, indices: Sequence[int] | None, what: st
 
 
 # What the models' `forward` take by name, all of them together.
-Inputs = TypedDict(  # noqa: UP013
-    "Inputs",
+ModelInputs = TypedDict(  # noqa: UP013
+    "ModelInputs",
     {
         "tokens": Tensor | None, "vectors": Tensor | None, "padding_mask": Tensor | None, "cache": Cache | None,
         "types": Tensor | None, "packed": bool, "source": Tensor, "target": Tensor, "source_mask": Tensor | None,
@@ -157,7 +157,7 @@ def hook_names(model: Model) -> list[str]:
 
 @checked
 def record(
-    model: Model, *inputs: Any, names: str | Sequence[str], edits: Mapping[str, Edit] | None = None, **named: Unpack[Inputs]
+    model: Model, *inputs: Any, names: str | Sequence[str], edits: Mapping[str, Edit] | None = None, **named: Unpack[ModelInputs]
 ) -> Record:
     """Run `model(*inputs, **named)` and keep the activations whose names match; `*` stands for anything.
 

@@ -27,7 +27,7 @@ from glyptic.nn.checkpoints.families.fields import DERIVED
 from glyptic.nn.config import Changes, Kind, ModelConfig, known
 from glyptic.nn.models import MODELS, AnyModel, Decoder, Encoder, EncoderDecoder, Model, ViT, check_kind
 
-Place = str | os.PathLike[str]
+AnyPath = str | os.PathLike[str]
 Dtype = torch.dtype | None
 NATIVE = "glyptic"
 FLOATING = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
@@ -36,18 +36,18 @@ FREE = ("backend", "dropout", "attention_dropout", "position_precision", "output
 
 
 @overload
-def load(folder: Place, *, kind: Literal["decoder"], dtype: Dtype = None, **changes: Unpack[Changes]) -> Decoder: ...
+def load(folder: AnyPath, *, kind: Literal["decoder"], dtype: Dtype = None, **changes: Unpack[Changes]) -> Decoder: ...
 @overload
-def load(folder: Place, *, kind: Literal["encoder"], dtype: Dtype = None, **changes: Unpack[Changes]) -> Encoder: ...
+def load(folder: AnyPath, *, kind: Literal["encoder"], dtype: Dtype = None, **changes: Unpack[Changes]) -> Encoder: ...
 @overload
 def load(
-    folder: Place, *, kind: Literal["encoder_decoder"], dtype: Dtype = None, **changes: Unpack[Changes]
+    folder: AnyPath, *, kind: Literal["encoder_decoder"], dtype: Dtype = None, **changes: Unpack[Changes]
 ) -> EncoderDecoder: ...
 @overload
-def load(folder: Place, *, kind: Literal["vit"], dtype: Dtype = None, **changes: Unpack[Changes]) -> ViT: ...
+def load(folder: AnyPath, *, kind: Literal["vit"], dtype: Dtype = None, **changes: Unpack[Changes]) -> ViT: ...
 @overload
-def load(folder: Place, *, kind: None = None, dtype: Dtype = None, **changes: Unpack[Changes]) -> AnyModel: ...
-def load(folder: Place, *, kind: Kind | None = None, dtype: Dtype = None, **changes: Unpack[Changes]) -> AnyModel:
+def load(folder: AnyPath, *, kind: None = None, dtype: Dtype = None, **changes: Unpack[Changes]) -> AnyModel: ...
+def load(folder: AnyPath, *, kind: Kind | None = None, dtype: Dtype = None, **changes: Unpack[Changes]) -> AnyModel:
     """The model of a folder, in inference mode. `changes` go to its config (`backend=`).
 
     `kind` says to a type checker which of the four it is; a folder that holds another is refused. `dtype` None: as stored;
@@ -67,7 +67,7 @@ def load(folder: Place, *, kind: Kind | None = None, dtype: Dtype = None, **chan
     return model.eval()
 
 
-def read_config(folder: Place) -> ModelConfig:
+def read_config(folder: AnyPath) -> ModelConfig:
     """The config of a folder's model. Names and shapes of its weights are checked; their numbers are not read."""
     return _described(_folder(folder), {})[2].config
 
@@ -127,7 +127,7 @@ def _one_kind(weights: dict[str, Tensor], dtype: torch.dtype | None) -> dict[str
     return {name: tensor.to(dtype) if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
 
 
-def save(model: Model, folder: Place, *, family: str | None = None, overwrite: bool = False) -> None:
+def save(model: Model, folder: AnyPath, *, family: str | None = None, overwrite: bool = False) -> None:
     """Write the model: our own layout, or that of a public family if its config can be said there.
 
     The folder must be new or empty, or hold a model in our own layout and nothing else: who wrote a public one cannot be seen.

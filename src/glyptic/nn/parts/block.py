@@ -1,7 +1,7 @@
 """One layer: attention between tokens, then a feed-forward on each token, each added to the residual.
 
-    pre-norm    x ← x + attention(norm(x));   x ← x + feed_forward(norm(x))        002, GPT-2, LLaMA, T5, ViT
-    post-norm   x ← norm(x + attention(x));   x ← norm(x + feed_forward(x))        004, Vaswani, BERT, Marian
+    pre-norm    x ← x + attention(norm(x));   x ← x + feed_forward(norm(x))        theory lecture, GPT-2, LLaMA, T5, ViT
+    post-norm   x ← norm(x + attention(x));   x ← norm(x + feed_forward(x))        deep-learning class, Vaswani, BERT, Marian
     parallel    x ← x + attention(norm₁(x)) + feed_forward(norm₂(x))               GPT-NeoX
 
 A decoder's layer with a memory has cross-attention between the two, with a norm of its own in the same place.

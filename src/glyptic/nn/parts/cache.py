@@ -80,6 +80,10 @@ class StaticCache:
         self.real: Tensor | None = None  # [B, capacity]
         self.length: int | Tensor = 0
         self.filled_by: tuple[Tensor, Tensor | None] | None = None  # a matrix of the model, the vectors of the memory
+        self._begin(config, device)
+
+    def _begin(self, config: ModelConfig, device: torch.device | str | None) -> None:
+        """What a kind of cache has besides."""
 
     def claim(self, config: ModelConfig, weight: Tensor, memory: Tensor | None, x: Tensor) -> None:
         """Note whose cache this is: of the model with this config and this matrix, looking at this memory."""
@@ -195,19 +199,13 @@ class StaticCache:
 class FixedCache(StaticCache):
     """Constant shapes: every step attends to the whole capacity through a mask, and the length is a tensor."""
 
-    def __init__(
-        self,
-        config: ModelConfig,
-        batch: int,
-        capacity: int | None = None,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str | None = None,
-    ) -> None:
-        super().__init__(config, batch, capacity, dtype, device)
+    length: Tensor
+
+    def _begin(self, config: ModelConfig, device: torch.device | str | None) -> None:
         if config.positions in ("learned", "sinusoidal", "rotary") and self.capacity > config.context:
             raise ModelError(f"capacity={self.capacity} of a FixedCache exceeds the table of context={config.context}.")
         self.slots = torch.arange(self.capacity, device=device)
-        self.length: Tensor = torch.zeros(1, dtype=torch.long, device=device)
+        self.length = torch.zeros(1, dtype=torch.long, device=device)
 
     def open(self, new: int, real: Tensor | None = None) -> View:
         if real is not None:

@@ -18,7 +18,7 @@ from glyptic.nn.parts.feed_forward import activate
 from glyptic.nn.parts.hook_point import HookPoint
 from glyptic.nn.parts.multi_head import drop
 from glyptic.nn.parts.norms import LayerNorm, make_norm
-from glyptic.nn.parts.positions import Learned, Sinusoidal
+from glyptic.nn.parts.positions import TO_INPUT
 from glyptic.nn.speed.linear import Linear, linear
 
 INTEGERS = (torch.int64, torch.int32)  # what torch looks up rows by
@@ -33,11 +33,7 @@ class InputEmbedding(nn.Module):
         self.scale = config.width**0.5 if config.embedding_scale else 1.0
         self.token = nn.Embedding(config.vocabulary, config.width) if config.vocabulary else None
         self.token_type = nn.Embedding(config.token_types, config.width) if config.token_types else None
-        self.position: Learned | Sinusoidal | None = None
-        if config.positions == "learned":
-            self.position = Learned(config)
-        elif config.positions == "sinusoidal":
-            self.position = Sinusoidal(config)
+        self.position = TO_INPUT[config.positions](config) if config.positions in TO_INPUT else None
         self.norm = make_norm(config) if config.embedding_norm else None
 
     def look_up(self, tokens: Tensor | None, vectors: Tensor | None) -> Tensor:

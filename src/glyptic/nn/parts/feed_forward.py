@@ -1,6 +1,6 @@
 """The feed-forward layer: the same two- or three-matrix network on each token alone.
 
-relu, gelu, gelu_tanh, silu    W₂ f(W₁ x + b₁) + b₂                 (004's FFN with f = ReLU)
+relu, gelu, gelu_tanh, silu    W₂ f(W₁ x + b₁) + b₂                 (the deep-learning class's FFN with f = ReLU)
 swiglu, geglu                  W₂ (f(W_gate x) ∘ (W₁ x)) + b₂       with f = SiLU, GELU (tanh)
 """
 

@@ -1,6 +1,6 @@
 """The lectures' attention, stage by stage, as plain functions of matrices.
 
-Tokens are rows here, X is N×D; 002 writes them as columns, so its Y = X A is our Y = A X with A transposed.
+Tokens are rows here, X is N×D; the theory lecture writes them as columns, so its Y = X A is our Y = A X with A transposed.
 
     plain            A = softmax(X Xᵀ)                    N²D            nothing is learned
     one matrix U     A = softmax((X Uᵀ)(X Uᵀ)ᵀ)           NKD + N²K      scores are symmetric
@@ -24,7 +24,7 @@ Amount = Annotated[int, Count()]
 
 @shaped(x="... N D")
 def plain_weights(x: Tensor) -> Tensor:
-    """A_{n,n'} = exp⟨x_n, x_n'⟩ / Σ_l exp⟨x_n, x_l⟩ (002, first stage): [N, D] → [N, N], rows sum to 1."""
+    """A_{n,n'} = exp⟨x_n, x_n'⟩ / Σ_l exp⟨x_n, x_l⟩ (theory lecture, first stage): [N, D] → [N, N], rows sum to 1."""
     return (x @ x.mT).softmax(-1)
 
 
@@ -54,7 +54,7 @@ def attend(weights: Tensor, x: Tensor) -> Tensor:
 
 @shaped(x="N D", u_q="H K D", u_k="H K D", u_v="H V D", u_p="H D V")
 def heads_by_sum(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p: Tensor) -> Tensor:
-    """002's multi-head attention, Y = Σ_h U_{p,h} Y_h: u_q, u_k, u_v [H, K, D], u_p [H, D, K], x [N, D]."""
+    """The theory lecture's multi-head attention, Y = Σ_h U_{p,h} Y_h: u_q, u_k, u_v [H, K, D], u_p [H, D, K], x [N, D]."""
     total = torch.zeros_like(x)
     for q, k, v, p in zip(u_q, u_k, u_v, u_p, strict=True):
         total = total + attend(query_key_weights(x, q, k), x @ v.mT) @ p.mT
@@ -63,7 +63,7 @@ def heads_by_sum(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p: Tensor) 
 
 @shaped(x="N D", u_q="H K D", u_k="H K D", u_v="H K D", u_p="H D K")
 def heads_by_concatenation(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p: Tensor) -> Tensor:
-    """003's and 004's: split, attend, Concat(head_1 … head_H) W_O, where W_O stacks the U_{p,h}ᵀ.
+    """The other two lectures': split, attend, Concat(head_1 … head_H) W_O, where W_O stacks the U_{p,h}ᵀ.
 
     Equal to `heads_by_sum`: a product with stacked blocks is the sum of the blocks' products.
     """
@@ -76,14 +76,14 @@ def heads_by_concatenation(x: Tensor, u_q: Tensor, u_k: Tensor, u_v: Tensor, u_p
 
 @shaped(q="... T K", k="... S K", mask="bool ... T S")
 def additive_mask(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    """004: softmax((Q Kᵀ + M)/√d_k), M = 0 where the boolean mask is True and −∞ elsewhere: forbidden weights are 0."""
+    """The deep-learning class: softmax((Q Kᵀ + M)/√d_k), M = 0 where the mask is True and −∞ elsewhere: those weights are 0."""
     scores = (q @ k.mT).masked_fill(~mask, float("-inf"))
     return (scores / q.shape[-1] ** 0.5).softmax(-1)
 
 
 @shaped(q="... T K", k="... S K", mask="bool ... T S")
 def multiplicative_mask(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    """003, as printed: softmax(M ∘ (Q Kᵀ)). **Not a mask**: a score of 0 keeps the weight e⁰ = 1, so the future leaks.
+    """The Zaragoza course, as printed: softmax(M ∘ (Q Kᵀ)). **Not a mask**: a score of 0 keeps the weight 1: the future leaks.
 
     >>> q = torch.zeros(2, 1)
     >>> multiplicative_mask(q, q, torch.tensor([[True, False], [True, True]]))[0]
@@ -94,7 +94,7 @@ def multiplicative_mask(q: Tensor, k: Tensor, mask: Tensor) -> Tensor:
 
 @shaped(x="... N D", w_pv="... D D", w_kq="... D D")
 def linear_self_attention(x: Tensor, w_pv: Tensor, w_kq: Tensor, length: Amount | None = None) -> Tensor:
-    """002's f(E) = E + W^PV E · Eᵀ W^KQ E / N, tokens as rows: X + (X W_KQᵀ Xᵀ) X W_PVᵀ / N.
+    """The theory lecture's f(E) = E + W^PV E · Eᵀ W^KQ E / N, tokens as rows: X + (X W_KQᵀ Xᵀ) X W_PVᵀ / N.
 
     `length` is the N to divide by (the number of examples, when the last token is a query); None: all tokens.
     """
@@ -104,7 +104,7 @@ def linear_self_attention(x: Tensor, w_pv: Tensor, w_kq: Tensor, length: Amount 
 
 @checked
 def cost(stage: Literal["plain", "symmetric", "query_key"], tokens: Amount, width: Amount, size: Amount) -> int:
-    """Multiplications for the scores of a stage, as 002 counts them.
+    """Multiplications for the scores of a stage, as the theory lecture counts them.
 
     >>> cost("plain", 100, 64, 8), cost("symmetric", 100, 64, 8)
     (640000, 131200)

@@ -1,7 +1,7 @@
 """Which key may be seen by which query.
 
-A boolean mask is True where a query may look. An additive mask is what 004 writes, softmax((QKᵀ + M)/√d): 0 where it
-may look and −∞ where it may not. (003's multiplicative M∘(QKᵀ) is not a mask: see `lecture.py`.)
+A boolean mask is True where a query may look. An additive mask, as the deep-learning class has it, softmax((QKᵀ + M)/√d), is
+0 where it may look and −∞ where it may not. (The Zaragoza course's product M∘(QKᵀ) is not a mask: see `lecture.py`.)
 
 Positions count real tokens only, so that a padded row computes what it would compute alone, wherever its padding is;
 padding itself, like an empty place of a ring, has position −1 and is never seen. Masks, windows and distances are all

@@ -3,7 +3,7 @@
     name          statistics over            causal   padding     train = inference
     layer         features of one token      yes      harmless    yes
     rms           features, no mean          yes      harmless    yes
-    rms_outside   the same, ε outside √      yes      harmless    yes      (003's code)
+    rms_outside   the same, ε outside √      yes      harmless    yes      (the Zaragoza course's code)
     group         one group of features      yes      harmless    yes      (each token alone)
     batch         all tokens of the batch    no       refused     no       (running statistics at inference: causal)
     instance      tokens of one sequence     no       refused     yes
@@ -79,7 +79,7 @@ class LayerNorm(_Hooked, nn.LayerNorm):
 
 
 class RMSNorm(nn.Module):
-    """γ x / √(mean x² + ε), or γ x / (√(mean x²) + ε) with `outside`, as 003's code has it.
+    """γ x / √(mean x² + ε), or γ x / (√(mean x²) + ε) with `outside`, as the Zaragoza course's code has it.
 
     Sums are taken in at least float32. (torch's own module is several times slower on CPUs.)
     """

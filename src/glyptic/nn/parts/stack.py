@@ -14,7 +14,7 @@ from glyptic.nn.parts.cache import Cache, View
 from glyptic.nn.parts.hook_point import HookPoint
 from glyptic.nn.parts.multi_head import Context, Memory
 from glyptic.nn.parts.norms import make_norm, refuse_padding
-from glyptic.nn.parts.positions import Alibi, Rotary, T5Bias, sinusoids
+from glyptic.nn.parts.positions import TO_INPUT, TO_SCORES, Rotary, sinusoids
 from glyptic.nn.speed.packing import Packing
 
 RELATIVE = ("shaw", "transformer_xl")  # kinds whose layers need the distances themselves
@@ -29,14 +29,10 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(Block(config, layer, causal, cross) for layer in range(layers))
         self.ln_final = make_norm(config, causal) if config.has_final_norm else nn.Identity()
         self.rotary = Rotary(config) if config.positions == "rotary" else None
-        self.score_bias = self._make_score_bias(config)
+        make = TO_SCORES.get(config.positions)
+        self.score_bias = None if make is None else make(config, causal)
         self.hook_embed = HookPoint()
-        self.hook_pos_embed = HookPoint() if config.positions in ("learned", "sinusoidal") else None
-
-    def _make_score_bias(self, config: ModelConfig) -> nn.Module | None:
-        if config.positions == "alibi":
-            return Alibi(config)
-        return T5Bias(config, bidirectional=not self.causal) if config.positions == "t5" else None
+        self.hook_pos_embed = HookPoint() if config.positions in TO_INPUT else None
 
     def forward(
         self, x: Tensor, view: View, cache: Cache | None = None, memory: Memory | None = None, packed: bool = False

@@ -5,19 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.errors import FileError
-from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
-from glyptic.nn.checkpoints.families.mapping import ACTIVATION, ACTIVATIONS, Entry, Family, fused, linear, same
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TEXT, TRAINING, Field, Idle, Only, each, flag, read
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, Entry, Family, fused, linear, linears, same
 from glyptic.nn.config import ModelConfig
 
 POOLER = Idle("the pooler, which we do not have")
 FIELDS: dict[str, Field] = {
-    "num_hidden_layers": read("layers", SIZE),
-    "hidden_size": read("width", SIZE),
-    "num_attention_heads": read("heads", SIZE),
-    "vocab_size": read("vocabulary", SIZE),
-    "max_position_embeddings": read("context", SIZE),
+    **TEXT,
     "hidden_act": read("feed_forward", ACTIVATION, "gelu"),  # of the head too
-    "intermediate_size": read("feed_forward_width", SIZE),
     "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
     "type_vocab_size": read("token_types", SIZE, 2),
     "tie_word_embeddings": read("tied", flag, True),
@@ -25,6 +20,12 @@ FIELDS: dict[str, Field] = {
     **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
     **each("pooler_fc_size pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head", POOLER),
     **each("pooler_type directionality", POOLER),
+}
+
+
+PARTS = {
+    **{"attn.out": "attention.output.dense", "ln1": "attention.output.LayerNorm"},
+    **{"mlp.into": "intermediate.dense", "mlp.out": "output.dense", "ln2": "output.LayerNorm"},
 }
 
 
@@ -56,11 +57,7 @@ def entries(config: ModelConfig) -> list[Entry]:
         ours, theirs = f"stack.blocks.{layer}", f"bert.encoder.layer.{layer}"
         qkv = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]
         found += fused(f"{ours}.attn.qkv", qkv, [config.width] * 3)
-        found += linear(f"{ours}.attn.out", f"{theirs}.attention.output.dense")
-        found += linear(f"{ours}.ln1", f"{theirs}.attention.output.LayerNorm")
-        found += linear(f"{ours}.mlp.into", f"{theirs}.intermediate.dense")
-        found += linear(f"{ours}.mlp.out", f"{theirs}.output.dense")
-        found += linear(f"{ours}.ln2", f"{theirs}.output.LayerNorm")
+        found += linears(ours, theirs, PARTS)
     if config.head == "mlm":
         found += linear("output.dense", "cls.predictions.transform.dense")
         found += linear("output.norm", "cls.predictions.transform.LayerNorm")
@@ -73,7 +70,7 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "bert",
-    {"kind": ["encoder"], "positions": ["learned"], "feed_forward": ACTIVATIONS, "head": ["mlm", "none"]},
+    {"kind": ["encoder"], "positions": ["learned"], "feed_forward": ACTIVATION.meanings, "head": ["mlm", "none"]},
     FIELDS,
     derive,
     also,

@@ -55,6 +55,10 @@ class Words:
 
     ours: Mapping[str, str]
 
+    @property
+    def meanings(self) -> list[str]:
+        return list(self.ours.values())
+
     def __call__(self, name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in self.ours:
             raise refused(name, value, f"one of {', '.join(self.ours)}")
@@ -81,6 +85,18 @@ def group(name: str, value: Any) -> Mapping[str, Any]:
 
 SIZE = Count(1, 2**31 - 1)  # a tensor has such a side
 EPSILON = Number(least=0)
+
+SIZES: Mapping[str, Field] = {  # as most families call them
+    "num_hidden_layers": read("layers", SIZE),
+    "hidden_size": read("width", SIZE),
+    "num_attention_heads": read("heads", SIZE),
+    "intermediate_size": read("feed_forward_width", SIZE),
+}
+TEXT: Mapping[str, Field] = {
+    **SIZES,
+    "vocab_size": read("vocabulary", SIZE),
+    "max_position_embeddings": read("context", SIZE),
+}
 
 RECORD = Idle("a record of where the file comes from")
 _RETURNED = Idle("what the public library hands back besides the result")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, flag, read
-from glyptic.nn.checkpoints.families.mapping import ACTIVATION, ACTIVATIONS, Entry, Family, linear, same, transposed
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, Entry, Family, linear, same, transposed
 from glyptic.nn.config import ModelConfig
 
 SUMMARIES = ("type", "use_proj", "activation", "proj_to_labels", "first_dropout")
@@ -64,7 +64,7 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "gpt2",
-    {"kind": ["decoder"], "positions": ["learned"], "feed_forward": ACTIVATIONS},
+    {"kind": ["decoder"], "positions": ["learned"], "feed_forward": ACTIVATION.meanings},
     FIELDS,
     derive,
     also,

@@ -6,14 +6,14 @@ from typing import Any
 
 import torch
 
-from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, each, flag, group, read
+from glyptic.nn.checkpoints.families.fields import EPSILON, TEXT, TRAINING, Field, Idle, each, flag, group, read
 from glyptic.nn.checkpoints.families.mapping import (
     ACTIVATION,
-    ACTIVATIONS,
     Entry,
     Family,
     adjacent_pairs,
     linear,
+    linears,
     permuted,
     same,
 )
@@ -21,13 +21,8 @@ from glyptic.nn.checkpoints.families.rope import BASE, SHARE, read_rope, write_r
 from glyptic.nn.config import ModelConfig
 
 FIELDS: dict[str, Field] = {
-    "num_hidden_layers": read("layers", SIZE),
-    "hidden_size": read("width", SIZE),
-    "num_attention_heads": read("heads", SIZE),
-    "vocab_size": read("vocabulary", SIZE),
-    "max_position_embeddings": read("context", SIZE),
+    **TEXT,
     "hidden_act": read("feed_forward", ACTIVATION, "gelu"),
-    "intermediate_size": read("feed_forward_width", SIZE),
     "attention_bias": read("attention_bias attention_output_bias", flag, True),
     "layer_norm_eps": read("norm_eps", EPSILON, 1e-5),
     "use_parallel_residual": read("parallel", flag, True),
@@ -61,10 +56,8 @@ def entries(config: ModelConfig) -> list[Entry]:
         qkv = linear(f"{ours}.attn.qkv", f"{theirs}.attention.query_key_value", config.attention_bias)
         found += [permuted(entry, order) for entry in qkv]
         found += linear(f"{ours}.attn.out", f"{theirs}.attention.dense", config.attention_output_bias)
-        found += linear(f"{ours}.mlp.into", f"{theirs}.mlp.dense_h_to_4h")
-        found += linear(f"{ours}.mlp.out", f"{theirs}.mlp.dense_4h_to_h")
-        found += linear(f"{ours}.ln1", f"{theirs}.input_layernorm")
-        found += linear(f"{ours}.ln2", f"{theirs}.post_attention_layernorm")
+        found += linears(ours, theirs, {"mlp.into": "mlp.dense_h_to_4h", "mlp.out": "mlp.dense_4h_to_h"})
+        found += linears(ours, theirs, {"ln1": "input_layernorm", "ln2": "post_attention_layernorm"})
     if not config.tied:
         found.append(same("output.weight", "embed_out.weight"))
     return found
@@ -81,7 +74,7 @@ def _row_order(config: ModelConfig) -> torch.Tensor:
 
 FAMILY = Family(
     "gpt_neox",
-    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ACTIVATIONS},
+    {"kind": ["decoder"], "positions": ["rotary"], "feed_forward": ACTIVATION.meanings},
     FIELDS,
     derive,
     also,

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, flag, group, read
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TEXT, TRAINING, Field, Idle, Only, flag, group, read
 from glyptic.nn.checkpoints.families.mapping import (
     Entry,
     Family,
@@ -14,6 +14,7 @@ from glyptic.nn.checkpoints.families.mapping import (
     fused,
     head_rows,
     linear,
+    linears,
     permuted,
     same,
 )
@@ -21,14 +22,9 @@ from glyptic.nn.checkpoints.families.rope import BASE, read_rope, write_rope
 from glyptic.nn.config import ModelConfig
 
 FIELDS: dict[str, Field] = {
-    "num_hidden_layers": read("layers", SIZE),
-    "hidden_size": read("width", SIZE),
-    "num_attention_heads": read("heads", SIZE),
+    **TEXT,
     "num_key_value_heads": read("key_value_heads", SIZE, None),
     "head_dim": read("head_width", SIZE, None),
-    "vocab_size": read("vocabulary", SIZE),
-    "max_position_embeddings": read("context", SIZE),
-    "intermediate_size": read("feed_forward_width", SIZE),
     "mlp_bias": read("feed_forward_bias", flag, False),
     "attention_bias": read("attention_bias attention_output_bias", flag, False),
     "rms_norm_eps": read("norm_eps", EPSILON, 1e-6),
@@ -71,8 +67,7 @@ def entries(config: ModelConfig) -> list[Entry]:
         gate = [f"{theirs}.mlp.gate_proj", f"{theirs}.mlp.up_proj"]
         found += fused(f"{ours}.mlp.into", gate, [config.hidden_size] * 2, config.feed_forward_bias)
         found += linear(f"{ours}.mlp.out", f"{theirs}.mlp.down_proj", config.feed_forward_bias)
-        found += linear(f"{ours}.ln1", f"{theirs}.input_layernorm", bias=False)
-        found += linear(f"{ours}.ln2", f"{theirs}.post_attention_layernorm", bias=False)
+        found += linears(ours, theirs, {"ln1": "input_layernorm", "ln2": "post_attention_layernorm"}, bias=False)
     if not config.tied:
         found.append(same("output.weight", "lm_head.weight"))
     return found

@@ -147,6 +147,11 @@ def linear(ours: str, theirs: str, bias: bool = True) -> list[Entry]:
     return [same(f"{ours}.{part}", f"{theirs}.{part}") for part in parts]
 
 
+def linears(ours: str, theirs: str, names: Mapping[str, str], bias: bool = True) -> list[Entry]:
+    """The same for several parts of a layer: our name to theirs."""
+    return [entry for our, their in names.items() for entry in linear(f"{ours}.{our}", f"{theirs}.{their}", bias)]
+
+
 def fused(ours: str, theirs: Sequence[str], sizes: Sequence[int], bias: bool = True) -> list[Entry]:
     """Several matrices, and their biases, stacked in one of ours."""
     parts = ("weight", "bias") if bias else ("weight",)
@@ -173,4 +178,3 @@ ACTIVATION = Words(
     {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
     | {"silu": "silu", "swish": "silu"}
 )
-ACTIVATIONS = list(dict.fromkeys(ACTIVATION.ours.values()))

@@ -10,17 +10,7 @@ from torch import Tensor
 
 from glyptic.errors import FileError
 from glyptic.nn.checkpoints.families.fields import SIZE, TRAINING, Field, Idle, Only, each, flag, read
-from glyptic.nn.checkpoints.families.mapping import (
-    ACTIVATION,
-    ACTIVATIONS,
-    Entry,
-    Family,
-    fused,
-    linear,
-    repeated,
-    same,
-    shaped,
-)
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, Entry, Family, fused, linear, repeated, same, shaped
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.parts.positions.sinusoidal import sinusoids
 
@@ -133,7 +123,7 @@ def check(config: ModelConfig, tensors: Mapping[str, Tensor]) -> None:
 
 FAMILY = Family(
     "marian",
-    {"kind": ["encoder_decoder"], "positions": ["sinusoidal"], "feed_forward": ACTIVATIONS},
+    {"kind": ["encoder_decoder"], "positions": ["sinusoidal"], "feed_forward": ACTIVATION.meanings},
     FIELDS,
     derive,
     also,

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.errors import FileError
-from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TRAINING, Field, Idle, Only, each, group, read
-from glyptic.nn.checkpoints.families.mapping import ACTIVATION, ACTIVATIONS, Entry, Family, fused, linear, same, shaped
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, SIZES, TRAINING, Field, Idle, Only, each, group, read
+from glyptic.nn.checkpoints.families.mapping import ACTIVATION, Entry, Family, fused, linear, linears, same, shaped
 from glyptic.nn.config import ModelConfig
 
 FIELDS: dict[str, Field] = {
-    "num_hidden_layers": read("layers", SIZE),
-    "hidden_size": read("width", SIZE),
-    "num_attention_heads": read("heads", SIZE),
+    **SIZES,
     "image_size": read("image_size", SIZE),
     "patch_size": read("patch_size", SIZE),
     "num_channels": read("channels", SIZE, 3),
     "hidden_act": read("feed_forward", ACTIVATION, "gelu"),
-    "intermediate_size": read("feed_forward_width", SIZE),
     "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
     "id2label": read("", group, None),
     "num_labels": read("", SIZE, None),
@@ -25,6 +22,12 @@ FIELDS: dict[str, Field] = {
     "encoder_stride": Idle("a head that paints images, which no tensor here is of"),
     **each("pooler_output_size pooler_act", Idle("the pooler, which we do not have")),
     **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
+}
+
+
+PARTS = {
+    **{"attn.out": "attention.output.dense", "ln1": "layernorm_before", "ln2": "layernorm_after"},
+    **{"mlp.into": "intermediate.dense", "mlp.out": "output.dense"},
 }
 
 
@@ -76,11 +79,7 @@ def entries(config: ModelConfig) -> list[Entry]:
         ours, theirs = f"stack.blocks.{layer}", f"vit.encoder.layer.{layer}"
         qkv = [f"{theirs}.attention.attention.{part}" for part in ("query", "key", "value")]
         found += fused(f"{ours}.attn.qkv", qkv, [D] * 3)
-        found += linear(f"{ours}.attn.out", f"{theirs}.attention.output.dense")
-        found += linear(f"{ours}.mlp.into", f"{theirs}.intermediate.dense")
-        found += linear(f"{ours}.mlp.out", f"{theirs}.output.dense")
-        found += linear(f"{ours}.ln1", f"{theirs}.layernorm_before")
-        found += linear(f"{ours}.ln2", f"{theirs}.layernorm_after")
+        found += linears(ours, theirs, PARTS)
     if config.head == "class":
         found += linear("output", "classifier")
     return found
@@ -88,7 +87,7 @@ def entries(config: ModelConfig) -> list[Entry]:
 
 FAMILY = Family(
     "vit",
-    {"kind": ["vit"], "positions": ["learned"], "feed_forward": ACTIVATIONS, "head": ["class", "none"]},
+    {"kind": ["vit"], "positions": ["learned"], "feed_forward": ACTIVATION.meanings, "head": ["class", "none"]},
     FIELDS,
     derive,
     also,
