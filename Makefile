@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint bench coverage clean help
+.PHONY: demo test test-room test-all lint bench coverage clean help
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -20,7 +20,13 @@ demo: $(STAMP)   ## the main job, end to end, printed
 	$(BIN)/python -m examples.demo
 
 test: $(STAMP)   ## the tests, below ten minutes on two cores
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --by-room
+
+# The tests of one room and the examples in its docstrings; a room is a folder of src/glyptic, or a file.
+ROOMS   = $(wildcard tests/$(ROOM) tests/test_$(ROOM).py src/glyptic/$(ROOM) src/glyptic/$(ROOM).py)
+test-room: $(STAMP) ## those of one room: make test-room ROOM=prove
+	@test -n "$(ROOM)" -a -n "$(strip $(ROOMS))" || { echo "no room '$(ROOM)': make test-room ROOM=prove, say; rooms are in src/glyptic" >&2; exit 2; }
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --by-room $(ROOMS)
 
 test-all: $(STAMP) ## the slow ones too
 	$(BIN)/python -m pytest -n 2 --dist worksteal
