@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from tests.files.faults import ASKING, ERRORS, calls, failing, killed, snapshot
 
 from glyptic.errors import FileError
 from glyptic.exact import Transformer, random_transformer
 from glyptic.files import folders, write_together, write_whole
 from glyptic.numbers import Fixed
-from tests.faults import ASKING, ERRORS, calls, failing, killed, snapshot
 
 
 class Case(NamedTuple):
