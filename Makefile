@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all lint bench coverage theorems clean help
+.PHONY: demo test known-room test-room test-all lint bench coverage theorems clean help
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -20,7 +20,15 @@ demo: $(STAMP)   ## the main job, end to end, printed
 	$(BIN)/python -m examples.demo
 
 test: $(STAMP)   ## the tests, below ten minutes on two cores
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --by-room
+
+# A room is a folder of src/glyptic, or a file. An unknown one is refused first, before anything is installed.
+IN_ROOM = $(wildcard tests/$(ROOM) tests/test_$(ROOM).py src/glyptic/$(ROOM) src/glyptic/$(ROOM).py)
+known-room:
+	@test -n "$(ROOM)" -a -n "$(IN_ROOM)" || { echo "no room '$(ROOM)' in src/glyptic; say make test-room ROOM=prove" >&2; exit 2; }
+
+test-room: known-room $(STAMP) ## those of one room and of its docstrings: make test-room ROOM=prove
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --by-room $(IN_ROOM)
 
 test-all: $(STAMP) ## the slow ones too
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -56,10 +56,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Gener
 def room(nodeid: str) -> str:
     """The room of a test, of `tests/` or in a docstring.
 
-    >>> room("tests/prove/fuzz/test_fuzz.py::test_blocks"), room("src/glyptic/nn/hooks.py::glyptic.nn.hooks")
-    ('prove', 'nn')
-    >>> room("tests/test_files.py::test_a")
-    'files'
+    >>> [room(f"{path}::a_test") for path in ("tests/prove/fuzz/test_fuzz.py", "src/glyptic/nn/hooks.py", "tests/test_rooms.py")]
+    ['prove', 'nn', 'rooms']
     """
     path = nodeid.partition("::")[0].removeprefix("src/glyptic/").removeprefix("tests/")
     return path.partition("/")[0].removesuffix(".py").removeprefix("test_")

@@ -1,4 +1,4 @@
-"""Documents keep their promises: their code and commands run, links lead somewhere, both languages agree, the demo ends."""
+"""Documents keep their promises: code and commands run, links lead somewhere, both languages say the same, the demo ends."""
 
 import ast
 import doctest

@@ -95,3 +95,8 @@ def test_the_table_lists_every_room() -> None:
         for part in parts:
             assert f"`{part}`" in table, f"{room}/{part}"
     assert there(ROOT) == set(ORDER)
+
+
+def test_the_tests_mirror_the_rooms() -> None:
+    folders = {path.name for path in Path(__file__).parent.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders <= {*ORDER}, f"no room has the name of {folders - {*ORDER}}"

@@ -19,13 +19,13 @@ from glyptic.icl.theory.problem import ProblemError
 from glyptic.parallel import WorkerLost, scatter
 
 SOURCE = Path(__file__).parents[2] / "src"
-GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=100_000)
+GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=40_000)
 SCRIPT = """
 import signal
 from pathlib import Path
 from glyptic.icl.experiments.cells import run
 from glyptic.icl.experiments.sweeps import Grid
-grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=100_000)
+grid = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=40_000)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background ignores Ctrl-C
 run(grid.cells(), Path({folder!r}), {backend!r}, 2)
 """

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from glyptic.icl.experiments import reproduce
+from glyptic.icl.experiments import covariate, descent, reproduce
 from glyptic.icl.experiments.cells import Cell
+from glyptic.icl.experiments.prompts import sample
 from glyptic.icl.experiments.reproduce import HEADLINES, Headline, render
 from glyptic.icl.theory.problem import ProblemError
 
@@ -22,7 +23,13 @@ def small(headline: Headline, **changes) -> Headline:
     return replace(headline, cells=tuple(cells))
 
 
-def test_covariate_and_depth(tmp_path):
+def few_prompts(task, rng, prompts, *rest):
+    return sample(task, rng, min(prompts, 2000), *rest)
+
+
+def test_covariate_and_depth(tmp_path, monkeypatch):
+    monkeypatch.setattr(covariate, "sample", few_prompts)
+    monkeypatch.setattr(descent, "sample", few_prompts)
     headlines = {
         "covariate": small(reproduce.covariate_shift(d=2, N=10), steps=5),
         "depth": small(reproduce.depth_and_descent(d=2), steps=3),

@@ -142,7 +142,7 @@ few = settings(relaxed, max_examples=12)
 ATTENTION = ["fixed:3/zero", "fixed:8/even", "q:5,6/zero", "float:3,4/zero", "fp8_e4m3/even", "fp16/zero", "bf16/even"]
 
 
-@pytest.mark.parametrize("products", ["rounded", "fused"])
+@pytest.mark.parametrize("products", ["rounded", pytest.param("fused", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ATTENTION)
 @few
 @given(data=st.data())

@@ -42,20 +42,20 @@ def open_share(said: Counter[str]) -> float:
     return sum(n for what, n in said.items() if what.startswith(("smt", "z3")) and what.endswith("Unknown")) / max(1, asked)
 
 
-# Small, for every change ----------------------------------------------------------------------------------------------------
+# Small, for every change: some of the ten thousand below, which have these seeds in every format -----------------------------
 
 
-@pytest.mark.parametrize("format", claims.FORMATS)
+@pytest.mark.parametrize("format", claims.FORMATS[::2])
 def test_a_few_random_claims_on_values_are_decided_alike_in_every_way(format):
     agree("values", format, range(2))
 
 
-@pytest.mark.parametrize("format", claims.FORMATS[::4])
+@pytest.mark.parametrize("format", claims.FORMATS[::8])
 def test_a_random_block_is_decided_alike_in_every_way(format):
     agree("block", format, range(1))
 
 
-@pytest.mark.parametrize("format", claims.FORMATS[1::3])
+@pytest.mark.parametrize("format", claims.FORMATS[1::9])
 def test_random_claims_on_inputs_are_decided_alike_in_both_engines(format):
     agree("inputs", format, range(2))
 
