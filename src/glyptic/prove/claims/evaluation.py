@@ -214,7 +214,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": np.greater,
     "≥": np.greater_equal,
 }
-WORDS_BELOW = ("UNDEFINED", "TIE")  # answers −2 and −1 of the engines
 NumberedWords = tuple[
     np.ndarray, tuple[str, ...]
 ]  # numbers (batch,) from −2, and the names that these have from there on
