@@ -224,23 +224,23 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
     _check_steps(transformer, tokens.shape[0], steps)
     failures: dict[int, Undefined] = {}
     traced: dict[str, np.ndarray] = {}
-    wanted = matching(transformer, patterns)
+    wanted, codes = matching(transformer, patterns), prepared.arithmetic.codes
 
     def seen(watch: Watch, first: int) -> None:
         """What was watched from a position on."""
         failures.update({k: error for k, error in watch.failures(first).items() if k not in failures and not tied[k]})
         for stage, array in watch.traced.items():
-            traced[stage] = extended(stage, traced.get(stage), prepared.arithmetic.codes(array), first)
+            traced[stage] = extended(stage, traced.get(stage), array, first)
 
     keep = transformer.options.mask != "full"
     chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     state = State()
     for step in range(steps):
         for new in _blocks(tokens[state.length :], len(tokens), keep):
-            first, watch = state.length, Watch(wanted)
+            first, watch = state.length, Watch(wanted, codes)
             residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch)
             seen(watch, first)
-        state, watch = state if keep else State(), Watch(wanted)
+        state, watch = state if keep else State(), Watch(wanted, codes)
         logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, watch)
         seen(watch, first)
         chains[:, step] = numbers = np.where(tied, TIED, numbers)

@@ -65,12 +65,13 @@ class Watch(Observer):
     """Keeps the stages that are wanted, and all places of 0/0 in the order in which they are met."""
 
     stages: Container[str] = ()
+    taken: Callable[[Array], Array] | None = None  # what is kept of a stage, such as an arithmetic's `codes`
     traced: dict[str, Array] = field(default_factory=dict)
     met: list[tuple[ErrorAt, Array]] = field(default_factory=list)
 
     def record(self, stage: str, array: Array) -> None:
         if stage in self.stages:
-            self.traced[stage] = array
+            self.traced[stage] = array if self.taken is None else self.taken(array)
 
     def undefined(self, error_at: ErrorAt, where: Array) -> None:
         self.met.append((error_at, where))
