@@ -9,7 +9,7 @@ Names of traced parts are in `stages`; patterns may have wildcards. Layers, head
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral
@@ -23,7 +23,7 @@ from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide, named
 from glyptic.exact.forward import Prepared, State, embed, forward, prepare
 from glyptic.exact.stages import UNWATCHED, Observer, Watch, matching, patterns_of
-from glyptic.exact.transformer import Input, Trace, Transformer
+from glyptic.exact.transformer import Input, Progress, Trace, Transformer
 from glyptic.exact.undefined import Undefined
 from glyptic.numbers import Codes, check_codes, decode
 from glyptic.numbers.formats import Exact
@@ -96,12 +96,7 @@ def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
 
 
 def run(
-    transformer: Transformer,
-    text: Input,
-    *,
-    steps: int = 1,
-    trace: Trace = False,
-    engine: Engine = "auto",
+    transformer: Transformer, text: Input, *, steps: int = 1, trace: Trace = False, engine: Engine = "auto"
 ) -> Run:
     """Run one input for `steps` steps of chain of thought (each appends the answer), tracing what the patterns name.
 
@@ -128,7 +123,7 @@ def run_batch(
     steps: int = 1,
     trace: Trace = (),
     engine: Engine = "auto",
-    progress: Callable[[int], Any] | None = None,
+    progress: Progress = None,
 ) -> Batch:
     """Run many inputs, of any lengths. One that meets 0/0 does not stop the others: it is in `failures`.
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _MEANINGS = dict(zip(WORDS_BELOW, ("a run that met 0/0", "a tie"), strict=True))
 Input = str | Sequence[str]
 Trace = bool | str | Sequence[str]  # stages, by name or pattern; all, none
+Progress = Callable[[int], Any] | None  # called with the number of inputs that were done
 
 
 class Weights:
@@ -351,13 +352,7 @@ class Transformer:
         return self.run(text, steps=steps, engine=engine).answer
 
     def run_batch(
-        self,
-        texts: Iterable[Input],
-        *,
-        steps: int = 1,
-        trace: Trace = (),
-        engine: Engine = "auto",
-        progress: Callable[[int], Any] | None = None,
+        self, texts: Iterable[Input], *, steps: int = 1, trace: Trace = (), engine: Engine = "auto", progress: Progress = None
     ) -> Batch:
         """Many inputs of any lengths at once; see `glyptic.exact.running.run_batch`."""
         from glyptic.exact.running import run_batch

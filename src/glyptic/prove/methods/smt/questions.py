@@ -20,7 +20,7 @@ from glyptic.exact.stages import Watch, stages
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Block, Claim, Entry, Inputs, Values
-from glyptic.prove.claims.evaluation import Partial, Read, truth
+from glyptic.prove.claims.evaluation import ConditionSetting, Partial, Read, alone, truth
 from glyptic.prove.elements.batches import free_names, part_codes, residual_codes
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
@@ -90,59 +90,27 @@ def pose(
     return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about)  # type: ignore[arg-type]
 
 
-def _nothing(node: Any) -> tuple[Scalar, Bits]:
-    raise AssertionError(f"{node}: nothing is read here")
-
-
 @dataclass
-class TermSetting:
+class TermSetting(ConditionSetting):
     """Names as terms and truth values as conditions; arrays are of shape (1,)."""
 
     arithmetic: Any  # Terms
-    read_value: Callable[[Any], tuple[Scalar, Bits]] = _nothing  # with the condition under which it does not exist
-    words: Mapping[str, Word] = field(default_factory=dict)  # the answer of each transformer
-    failed: Mapping[str, Bits] = field(default_factory=dict)  # the condition under which each meets 0/0
+    read_value: Callable[[Any], tuple[Scalar, Bits]]  # with the condition under which it does not exist
+    runs: Mapping[str, _RunOfTerms] = field(default_factory=dict)  # of each transformer
 
     def read(self, node: Read) -> Partial:
         number, missing = self.read_value(node)
-        return Partial(_array(number), missing)
+        return Partial(alone(number), missing)
 
     def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
-        stand_in = _array(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
+        stand_in = alone(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
         return stand_in if where is TRUE else x  # a term may mean nothing where it is not read
 
-    def chosen(self, where: Bits, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.choose(where, x[0], y[0]))
-
-    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
-
-    def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Bits:
-        a, b, terms = x[0], y[0], self.arithmetic
-        match how:
-            case "=":
-                return terms.equal(a, b)
-            case "≠":
-                return bits.opposite(terms.equal(a, b))
-            case "<":
-                return terms.less(a, b)
-            case ">":
-                return terms.less(b, a)
-            case "≤":
-                return bits.opposite(terms.less(b, a))
-            case "≥":
-                return bits.opposite(terms.less(a, b))
-        raise AssertionError(how)
-
-    def same_word(self, left: e.Word, right: e.Word) -> Bits:
-        a, b = self._word(left), self._word(right)
-        return self.either([bits.both(a[name], b[name]) for name in a if name in b])
-
-    def _word(self, node: e.Word) -> Word:
+    def word(self, node: e.Word) -> Word:
         if isinstance(node, e.Text):
             return {node.text: TRUE}
-        if isinstance(node, e.Answer) and node.of in self.words:
-            return self.words[node.of]
+        if isinstance(node, e.Answer) and node.of in self.runs:
+            return self.runs[node.of].answer
         raise Inexpressible(f"{node}: a solver is asked about values, which have no tokens.")
 
     def both(self, parts: Sequence[Bits]) -> Bits:
@@ -156,14 +124,8 @@ class TermSetting:
 
     def decide(self, node: e.Accepted | e.Holds | e.Defined | e.SameChains) -> Bits:
         if isinstance(node, e.Defined):
-            return bits.opposite(self.failed[node.of])
+            return bits.opposite(self.runs[node.of].failed)
         raise Inexpressible(f"{node}: a solver is asked about values; inputs are enumerated.")
-
-
-def _array(scalar: Scalar) -> np.ndarray:
-    out = np.empty(1, dtype=object)
-    out[0] = scalar
-    return out
 
 
 # Blocks --------------------------------------------------------------------------------------------------------------------
@@ -179,7 +141,7 @@ def _products(subject: Block) -> Products:
 
 
 def _setting_of_block(claim: Claim, subject: Block, terms: Terms, free: Mapping[str, Number]) -> TermSetting:
-    runs = {name: _run_of_block(claim, subject, name, terms, free) for name in subject.transformers}
+    runs: dict[str, _RunOfTerms] = {}
 
     def read(node: Any) -> tuple[Scalar, Bits]:
         transformer, run = subject.transformers[node.of], runs[node.of]
@@ -196,8 +158,10 @@ def _setting_of_block(claim: Claim, subject: Block, terms: Terms, free: Mapping[
             return run.before[row, node.position, 0], FALSE
         return run.after[row, node.position, 0], run.failed
 
-    words = {name: run.answer for name, run in runs.items()}
-    return TermSetting(terms, read, words, {name: run.failed for name, run in runs.items()})
+    setting = TermSetting(terms, read, runs)
+    for name in subject.transformers:
+        runs[name] = _run_of_block(claim, subject, name, setting, free)
+    return setting
 
 
 @dataclass(frozen=True)
@@ -212,7 +176,10 @@ class _RunOfTerms:
     traced: Mapping[str, np.ndarray]
 
 
-def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: Mapping[str, Number]) -> _RunOfTerms:
+def _run_of_block(
+    claim: Claim, subject: Block, name: str, setting: TermSetting, free: Mapping[str, Number]
+) -> _RunOfTerms:
+    terms = setting.arithmetic
     whole = with_terms(prepare(subject.transformers[name], terms), free_entries(subject, name, free))
     before, watch, output = entering(subject, name, terms, free), Watch(stages(whole.transformer)), Watch()
     after, _ = forward(whole.part(subject.first, subject.last), before, observer=watch)
@@ -222,7 +189,7 @@ def _run_of_block(claim: Claim, subject: Block, name: str, terms: Terms, free: M
     if not claim.reads_output:
         return _RunOfTerms(before, after, failed, none, {}, watch.traced)
     logits, shares = contest(whole, after[:, -1:], subject.positions - 1, output)
-    said = given(whole.transformer, list(shares[:, 0]), bits.either(failed, _met(output)), TermSetting(terms))
+    said = given(whole.transformer, list(shares[:, 0]), bits.either(failed, _met(output)), setting)
     return _RunOfTerms(before, after, failed, logits, said, watch.traced)
 
 

@@ -22,7 +22,7 @@ from glyptic.languages.automata import Automaton
 from glyptic.numbers import Format
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs
-from glyptic.prove.claims.evaluation import Partial, truth
+from glyptic.prove.claims.evaluation import ConditionSetting, Partial, alone, truth
 from glyptic.prove.elements.batches import part_codes
 from glyptic.prove.methods.symbolic.arithmetic import DiagramArithmetic
 from glyptic.prove.methods.symbolic.diagrams import Diagram, Diagrams
@@ -157,7 +157,7 @@ class Runs:
 # The claim's names -----------------------------------------------------------------------------------------------------------
 
 
-class InputSetting:
+class InputSetting(ConditionSetting):
     """What a claim's names stand for, at the inputs of one length; arrays are of shape (1,)."""
 
     def __init__(self, tokens: FreeTokens, length: int, runs: Mapping[str, Runs]) -> None:
@@ -168,7 +168,7 @@ class InputSetting:
         runs = self.runs[node.of]
         match node:
             case e.Parameter():
-                return Partial(_array(int(part_codes(runs.transformer, node.part)[node.index])), False)
+                return Partial(alone(int(part_codes(runs.transformer, node.part)[node.index])), False)
             case e.Logit():
                 number = runs.output(self.length)[0][runs.transformer.answers.index(node.answer), 0]
             case e.Attention():
@@ -177,34 +177,16 @@ class InputSetting:
             case _:
                 traced = runs.of_length(self.length).traced[node.stage]
                 number = traced[runs.transformer.coordinate(node.coordinate), self._position(node.position), 0]
-        return Partial(_array(number), runs.failed(self.length))
+        return Partial(alone(number), runs.failed(self.length))
 
     def _position(self, position: int) -> int:
         return position if position >= 0 else self.length + position
 
     def replaced(self, x: np.ndarray, where: Diagram, number: int) -> np.ndarray:
         stand_in = self.arithmetic.format.code(self.arithmetic.format.round(number))
-        return _array(self.arithmetic.choose(where, stand_in, x[0]))
+        return alone(self.arithmetic.choose(where, stand_in, x[0]))
 
-    def chosen(self, where: Diagram, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.choose(where, x[0], y[0]))
-
-    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
-
-    def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Diagram:
-        a, b, arithmetic = x[0], y[0], self.arithmetic
-        if how in ("=", "≠"):
-            same = arithmetic.equal(a, b)
-            return same if how == "=" else arithmetic.negation(same)
-        less = arithmetic.less(a, b) if how in ("<", "≥") else arithmetic.less(b, a)
-        return less if how in ("<", ">") else arithmetic.negation(less)
-
-    def same_word(self, left: e.Word, right: e.Word) -> Diagram:
-        a, b = self._word(left), self._word(right)
-        return self.either([self.arithmetic.both(a[name], b[name]) for name in a if name in b])
-
-    def _word(self, node: e.Word) -> Word:
+    def word(self, node: e.Word) -> Word:
         if isinstance(node, e.Token):
             return self.tokens.word(self._position(node.position))
         if isinstance(node, e.Answer):
@@ -233,9 +215,3 @@ class InputSetting:
             failed = runs.failed(self.length) if node.attention else runs.output(self.length)[2]
             return self.negation(failed)
         raise Inexpressible(f"the Python predicate {node}")
-
-
-def _array(scalar: Diagram) -> np.ndarray:
-    out = np.empty(1, dtype=object)
-    out[0] = scalar
-    return out
