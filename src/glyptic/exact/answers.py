@@ -7,7 +7,7 @@ with the condition under which it is said (`given`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,20 +65,11 @@ def decide(
     return arithmetic.codes(logits[:, 0]).T, probabilities, np.where(tied, TIED, best.argmax(axis=0))
 
 
-class Conditions(Protocol):
-    """What conditions are made by; the settings of claims in `glyptic.prove` are such."""
+def given(transformer: Transformer, shares: Sequence[Array], undefined: Condition, of: Any) -> dict[str, Condition]:
+    """Each word with the condition under which it is the answer, from what the answer is the largest of.
 
-    def compare(self, how: str, x: Array, y: Array) -> Condition: ...
-
-    def both(self, parts: Sequence[Condition]) -> Condition: ...
-
-    def either(self, parts: Sequence[Condition]) -> Condition: ...
-
-    def negation(self, part: Condition) -> Condition: ...
-
-
-def given(transformer: Transformer, shares: Sequence[Array], undefined: Condition, of: Conditions) -> dict[str, Condition]:
-    """Each word with the condition under which it is the answer, from what the answer is the largest of."""
+    Conditions are made by `of`, as the settings of claims in `glyptic.prove` do: compare, both, either, negation.
+    """
     first, defined = transformer.options.ties == "first", of.negation(undefined)
     words: dict[str, Condition] = {}
     for i, name in enumerate(transformer.answers):

@@ -278,7 +278,7 @@ class Batch:
         return self.decide_input(node)
 
 
-class ConditionSetting:
+class ConditionSetting(Setting):
     """A setting of one element, arrays of shape (1,), in which truth values are conditions; what they are is for the subclass."""
 
     arithmetic: Any  # on scalars that can be compared: `equal`, `less`, `choose`
@@ -303,15 +303,6 @@ class ConditionSetting:
 
     def word(self, node: e.Word) -> Mapping[str, Mask]:
         """Each word with the condition under which it is the one."""
-        raise NotImplementedError
-
-    def both(self, parts: Sequence[Mask]) -> Mask:
-        raise NotImplementedError
-
-    def either(self, parts: Sequence[Mask]) -> Mask:
-        raise NotImplementedError
-
-    def negation(self, part: Mask) -> Mask:
         raise NotImplementedError
 
 
