@@ -6,9 +6,7 @@ import itertools
 
 import numpy as np
 
-from glyptic.exact import Transformer
-from glyptic.exact.forward import State, forward
-from glyptic.exact.running import prepared_for
+from glyptic.exact import Transformer, Watch, run_residual
 from glyptic.numbers import NAMED, Fixed, Float, Format, Ieee, Q
 
 _SETS = [
@@ -60,15 +58,8 @@ def through(transformer: Transformer, residual: np.ndarray, engine: str = "auto"
 
     Gives the codes after the last layer and what was undefined. New coordinates, wherever they are, start from the embedding.
     """
-    prepared = prepared_for(transformer, engine)  # type: ignore[arg-type]
-    undefined: dict[int, object] = {}
-
-    def complain(error_at: object, where: np.ndarray) -> None:
-        for position, item in np.argwhere(where):
-            undefined.setdefault(int(item), error_at(int(position)))  # type: ignore[operator]
-
-    out, _ = forward(prepared, prepared.arithmetic.values(residual), State(), lambda *_: None, complain)  # type: ignore[arg-type]
-    return prepared.arithmetic.codes(out), undefined
+    watch = Watch()
+    return run_residual(transformer, residual, engine=engine, observer=watch), watch.failures()  # type: ignore[arg-type]
 
 
 def laid_out(before: Transformer, after: Transformer, residual: np.ndarray) -> np.ndarray:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from glyptic.exact import Options, Sizes, random_transformer
-from glyptic.exact.forward import State, forward, prepare
+from glyptic.exact.forward import forward, prepare
+from glyptic.exact.stages import Watch
 from glyptic.numbers import Fixed, Float, Format, Ieee, Q, Reference, parse_format
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
@@ -338,11 +339,9 @@ def test_layers_over_terms_and_over_fractions(format: Format, options: Options) 
     residual = np.empty(shape, dtype=object)
     for place in np.ndindex(shape):
         residual[place] = terms.free(str(place))
-    zero: list[bits.Bits] = []
-    quiet = lambda *_: None  # noqa: E731
-    out, _ = forward(
-        prepare(transformer, terms), residual, State(), quiet, lambda _, where: zero.extend(np.ravel(where))
-    )
+    watch = Watch()
+    out, _ = forward(prepare(transformer, terms), residual, observer=watch)
+    zero = [condition for _, where in watch.met for condition in np.ravel(where)]
     rng = np.random.default_rng(0)
     inputs = {
         str(p): objects([int(c) for c in rng.integers(format.min_code, format.max_code + 1, 40)])
@@ -357,8 +356,9 @@ def test_layers_over_terms_and_over_fractions(format: Format, options: Options) 
         values = np.empty(shape, dtype=object)
         for place in np.ndindex(shape):
             values[place] = format.value(inputs[str(place)][k])
-        met: list[bool] = []
-        wanted, _ = forward(reference, values, State(), quiet, lambda _, where, met=met: met.extend(np.ravel(where)))
+        watch = Watch()
+        wanted, _ = forward(reference, values, observer=watch)
+        met = [zero for _, where in watch.met for zero in np.ravel(where)]
         assert [bool(np.broadcast_to(u, 40)[k]) for u in undefined] == [bool(m) for m in met]
         if not any(met):
             got = [format.value(signed(int(np.broadcast_to(f, 40)[k]), width)) for f in found]
@@ -372,5 +372,5 @@ def test_many_hidden_units_stay_cheap() -> None:
     residual = np.empty((3, 1, 1), dtype=object)
     for k in range(3):
         residual[k, 0, 0] = terms.free(f"x{k}")
-    out, _ = forward(prepare(transformer, terms), residual, State(), lambda *_: None, lambda *_: None)
+    out, _ = forward(prepare(transformer, terms), residual)
     assert len(bits.in_order([out[0, 0, 0].code])) < 50_000

@@ -3,8 +3,9 @@
 transformer   the value: vocabulary, named coordinates, embeddings, layers, output
 options       what papers do differently: masks, softmax or hard attention, norms, answers
 forward       the pass through the layers, written once over any arithmetic
-running       one input or many, traces, chain of thought
-stages        what can be traced, by name
+answers       the rule by which a run answers, written once
+running       one input or many, traces, chain of thought; a residual through some layers
+stages        what can be traced, by name; observers of a run
 undefined     0/0, told with its place
 files         config.json + model.safetensors
 report        what a transformer is, in a page of text
@@ -13,15 +14,18 @@ random        random transformers by seed
 
 from typing import TYPE_CHECKING
 
+from glyptic.exact.answers import TIE as TIE
+from glyptic.exact.answers import TIED as TIED
+from glyptic.exact.answers import UNDEFINED as UNDEFINED
 from glyptic.exact.options import Options as Options
-from glyptic.exact.running import TIED as TIED
-from glyptic.exact.running import UNDEFINED as UNDEFINED
 from glyptic.exact.running import Batch as Batch
 from glyptic.exact.running import Run as Run
 from glyptic.exact.running import run as run
 from glyptic.exact.running import run_batch as run_batch
+from glyptic.exact.running import run_residual as run_residual
+from glyptic.exact.stages import Observer as Observer
+from glyptic.exact.stages import Watch as Watch
 from glyptic.exact.stages import stages as stages
-from glyptic.exact.transformer import TIE as TIE
 from glyptic.exact.transformer import FeedForward as FeedForward
 from glyptic.exact.transformer import Head as Head
 from glyptic.exact.transformer import Layer as Layer

@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -47,18 +48,25 @@ def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite:
     config = {
         "kind": KIND,
         "version": VERSION,
-        "name": transformer.name,
-        "format": str(transformer.format),
-        "vocabulary": list(transformer.vocabulary),
-        "coordinates": list(transformer.coordinates),
-        "answers": list(transformer.answers),
-        "options": asdict(transformer.options),
+        **names_as_json(transformer),
         "layers": [{"heads": len(layer.heads)} for layer in transformer.layers],
         "history": frames_as_json(transformer.history),
         "weights_sha256": hashlib.sha256(data).hexdigest(),
     }
     written = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
     write_folder(folder, {WEIGHTS: data, CONFIG: written}, _ours, overwrite=overwrite)
+
+
+def names_as_json(transformer: Transformer) -> dict[str, Any]:
+    """What a transformer is besides its weights, as plain JSON values."""
+    return {
+        "name": transformer.name,
+        "format": str(transformer.format),
+        "vocabulary": list(transformer.vocabulary),
+        "coordinates": list(transformer.coordinates),
+        "answers": list(transformer.answers),
+        "options": asdict(transformer.options),
+    }
 
 
 def check_place(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -101,40 +109,60 @@ def _codes(data: bytes, place: str) -> dict[str, np.ndarray]:
     return codes
 
 
+@dataclass
+class StoredArrays:
+    """The arrays of a transformer in a file, each to be taken once."""
+
+    place: str
+    left: dict[str, Any]
+
+    def take(self, name: str) -> np.ndarray:
+        if name not in self.left:
+            raise FileError(f"{self.place} has no {name}.")
+        return self.read(self.left.pop(name))
+
+    def read(self, stored: Any) -> np.ndarray:
+        """The codes of an array as the file has it."""
+        return stored
+
+    def gathered(self, kind: type, prefix: str) -> Any:
+        return kind(**{field.name: self.take(f"{prefix}.{field.name}") for field in fields(kind)})
+
+    def optional(self, kind: type, prefix: str) -> Any:
+        return self.gathered(kind, prefix) if any(name.startswith(prefix + ".") for name in self.left) else None
+
+    def layers(self, heads: Iterable[int]) -> tuple[Layer, ...]:
+        """The layers, by the numbers of their heads."""
+        return tuple(
+            Layer(
+                tuple(self.gathered(Head, f"layers.{l}.heads.{h}") for h in range(count)),
+                self.optional(FeedForward, f"layers.{l}.feed_forward"),
+                self.optional(Norm, f"layers.{l}.attention_norm"),
+                self.optional(Norm, f"layers.{l}.feed_forward_norm"),
+            )
+            for l, count in enumerate(heads)
+        )
+
+
 def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transformer:
-    def take(name: str) -> np.ndarray:
-        if name not in tensors:
-            raise FileError(f"{WEIGHTS} has no {name}.")
-        return tensors.pop(name)
-
-    def take_all(kind: type, prefix: str) -> Any:
-        return kind(**{field.name: take(f"{prefix}.{field.name}") for field in fields(kind)})
-
-    def take_if_there(kind: type, prefix: str) -> Any:
-        return take_all(kind, prefix) if any(name.startswith(prefix + ".") for name in tensors) else None
-
-    layers = []
-    for l, layer in enumerate(config["layers"]):
-        heads = tuple(take_all(Head, f"layers.{l}.heads.{h}") for h in range(layer["heads"]))
-        feed_forward = take_if_there(FeedForward, f"layers.{l}.feed_forward")
-        norms = (take_if_there(Norm, f"layers.{l}.{name}") for name in ("attention_norm", "feed_forward_norm"))
-        layers.append(Layer(heads, feed_forward, *norms))
+    arrays = StoredArrays(WEIGHTS, tensors)
+    layers = arrays.layers(layer["heads"] for layer in config["layers"])
     transformer = Transformer(
         parse_format(config["format"]),
         tuple(config["vocabulary"]),
         tuple(config["coordinates"]),
-        take("token_embedding"),
-        take("position_embedding"),
-        tuple(layers),
-        take("output"),
+        arrays.take("token_embedding"),
+        arrays.take("position_embedding"),
+        layers,
+        arrays.take("output"),
         tuple(config["answers"]),
         _options(config["options"]),
-        take_if_there(Norm, "final_norm"),
+        arrays.optional(Norm, "final_norm"),
         config["name"],
         frames_from_json(config.get("history", [])),
     )
-    if tensors:
-        raise FileError(f"{WEIGHTS} has {printable(next(iter(tensors)))}, which {CONFIG} does not know of.")
+    if arrays.left:
+        raise FileError(f"{WEIGHTS} has {printable(next(iter(arrays.left)))}, which {CONFIG} does not know of.")
     return transformer
 
 

@@ -6,24 +6,20 @@ that chain of thought and the sharing of prefixes compute each position once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from glyptic.errors import ModelError
+from glyptic.exact.stages import UNWATCHED, Observer
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
-from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroVariance
+from glyptic.exact.undefined import ZeroAttention, ZeroVariance
 from glyptic.numbers import AnyFormat, Arithmetic, Codes, encode
 from glyptic.numbers.reference import root_rounded
 
 Array = Any
-Record = Callable[[str, Array], None]
-Complain = Callable[
-    [Callable[[int], Undefined], np.ndarray], None
-]  # (error at a position, where of (positions, batch))
 
 
 @dataclass(frozen=True)
@@ -37,6 +33,12 @@ class Prepared:
     layers: tuple[PreparedLayer, ...]
     output: Any
     final_norm: tuple[Array, Array, Array] | None
+    first: int = 0  # the number of the first of these layers
+
+    def part(self, first: int = 0, last: int | None = None) -> Prepared:
+        """The layers `first` … `last` − 1, with the final norm if the last of them is the last of all."""
+        norm = self.final_norm if last is None or last == len(self.layers) else None
+        return replace(self, layers=self.layers[first:last], final_norm=norm, first=first)
 
 
 @dataclass(frozen=True)
@@ -119,29 +121,39 @@ def score_divisor(key_width: int, format: AnyFormat) -> Fraction:
     return root_rounded(Fraction(key_width), format)
 
 
-def embed(prepared: Prepared, tokens: np.ndarray, first: int = 0) -> Array:
+def embed(prepared: Prepared, tokens: np.ndarray, first: int = 0, observer: Observer = UNWATCHED) -> Array:
     """[θ_TE(x_i) + θ_PE(i)]: token numbers (n, batch) -> (d, n, batch)."""
     n = tokens.shape[0]
     of_tokens = np.moveaxis(prepared.token_embedding[tokens], -1, 0)
     of_positions = prepared.position_embedding[first : first + n].T[:, :, None]
-    return prepared.arithmetic.add(of_tokens, of_positions)
+    residual = prepared.arithmetic.add(of_tokens, of_positions)
+    observer.record("embedding", residual)
+    return residual
 
 
 def forward(
-    prepared: Prepared, residual: Array, state: State, record: Record, complain: Complain
+    prepared: Prepared,
+    residual: Array,
+    state: State = State(),  # noqa: B008 (a frozen value)
+    observer: Observer = UNWATCHED,
+    visible: np.ndarray | None = None,
 ) -> tuple[Array, State]:
-    """All layers over the new positions: the residual (d, n, batch) after them, and the state for later ones."""
-    options = prepared.transformer.options
-    visible = visible_pairs(options.mask, state.length, residual.shape[1])
+    """All layers over the new positions: the residual (d, n, batch) after them, and the state for later ones.
+
+    Which keys they see (new, earlier + new) is a matter of the mask, unless it is said.
+    """
+    if visible is None:
+        visible = visible_pairs(prepared.transformer.options.mask, state.length, residual.shape[1])
     keys, values = [], []
     for l, layer in enumerate(prepared.layers):
         earlier = (state.keys[l], state.values[l]) if state.length else None
-        residual, layer_keys, layer_values = run_layer(prepared, l, layer, residual, earlier, visible, record, complain)
+        number = prepared.first + l
+        residual, layer_keys, layer_values = run_layer(prepared, number, layer, residual, earlier, visible, observer)
         keys.append(layer_keys)
         values.append(layer_values)
     if prepared.final_norm is not None:
-        residual = layer_norm(prepared.arithmetic, residual, prepared.final_norm, None, complain)
-        record("final_norm", residual)
+        residual = layer_norm(prepared.arithmetic, residual, prepared.final_norm, None, observer)
+        observer.record("final_norm", residual)
     return residual, State(state.length + residual.shape[1], tuple(keys), tuple(values))
 
 
@@ -162,8 +174,7 @@ def run_layer(
     residual: Array,
     earlier: tuple[tuple[Array, ...], tuple[Array, ...]] | None,
     visible: np.ndarray,
-    record: Record,
-    complain: Complain,
+    observer: Observer,
 ) -> tuple[Array, tuple[Array, ...], tuple[Array, ...]]:
     """One layer: attention and feed-forward, each added to the residual, with norms before or after."""
     arithmetic, placement = prepared.arithmetic, prepared.transformer.options.norm
@@ -175,20 +186,20 @@ def run_layer(
         total = None
         for i, head in enumerate(layer.heads):
             before = None if earlier is None else (earlier[0][i], earlier[1][i])
-            out, k, v = _run_head(prepared, number, i, head, h, before, visible, record, complain)
+            out, k, v = _run_head(prepared, number, i, head, h, before, visible, observer)
             total = out if total is None else arithmetic.add(total, out)
             keys.append(k)
             values.append(v)
-        record(f"{name}.attention", total)
+        observer.record(f"{name}.attention", total)
         return total
 
     def feed_forward(h: Array) -> Array:
         assert layer.feed_forward is not None
         w1, b1, w2, b2 = layer.feed_forward
         hidden = arithmetic.relu(arithmetic.add(arithmetic.linear(w1, h), b1))
-        record(f"{name}.hidden", hidden)
+        observer.record(f"{name}.hidden", hidden)
         out = arithmetic.add(arithmetic.linear(w2, hidden), b2)
-        record(f"{name}.feed_forward", out)
+        observer.record(f"{name}.feed_forward", out)
         return out
 
     sublayers = (
@@ -199,11 +210,11 @@ def run_layer(
         if there:
             inner = residual
             if placement == "pre" and norm is not None:
-                inner = layer_norm(arithmetic, residual, norm, number, complain)
+                inner = layer_norm(arithmetic, residual, norm, number, observer)
             residual = arithmetic.add(residual, sublayer(inner))
             if placement == "post" and norm is not None:
-                residual = layer_norm(arithmetic, residual, norm, number, complain)
-        record(f"{name}.{after}", residual)
+                residual = layer_norm(arithmetic, residual, norm, number, observer)
+        observer.record(f"{name}.{after}", residual)
     return residual, tuple(keys), tuple(values)
 
 
@@ -215,8 +226,7 @@ def _run_head(
     h: Array,
     earlier: tuple[Array, Array] | None,
     visible: np.ndarray,
-    record: Record,
-    complain: Complain,
+    observer: Observer,
 ) -> tuple[Array, Array, Array]:
     arithmetic, options = prepared.arithmetic, prepared.transformer.options
     query, key, value = (arithmetic.linear(w, h) for w in (head.query, head.key, head.value))
@@ -226,7 +236,7 @@ def _run_head(
     if head.scale is not None:
         scores = arithmetic.divide(scores, head.scale)
     weights, undefined = arithmetic.attention_weights(scores, visible, options.attention)
-    complain(lambda position: ZeroAttention(layer, number, position), undefined)
+    observer.undefined(lambda position: ZeroAttention(layer, number, position), undefined)
     mixed = arithmetic.mixture(weights, value, visible)
     out = arithmetic.linear(head.output, mixed)
     traced = {
@@ -239,12 +249,12 @@ def _run_head(
         "output": out,
     }
     for part, array in traced.items():
-        record(f"layer.{layer}.head.{number}.{part}", array)
+        observer.record(f"layer.{layer}.head.{number}.{part}", array)
     return out, key, value
 
 
 def layer_norm(
-    arithmetic: Arithmetic, x: Array, norm: tuple[Array, Array, Array], layer: int | None, complain: Complain
+    arithmetic: Arithmetic, x: Array, norm: tuple[Array, Array, Array], layer: int | None, observer: Observer
 ) -> Array:
     """γ (x − mean) / √(variance + ε) + β over the coordinates, every step rounded; means divide by the integer d."""
     gain, bias, epsilon = norm
@@ -254,5 +264,5 @@ def layer_norm(
     variance = arithmetic.divide_by_count(arithmetic.total(squares), d)
     deviation = arithmetic.root(arithmetic.add(variance, epsilon))
     ratio, zero = arithmetic.divide_unless_zero(centred, deviation)
-    complain(lambda position: ZeroVariance(layer, position), zero[0])
+    observer.undefined(lambda position: ZeroVariance(layer, position), zero[0])
     return arithmetic.add(arithmetic.multiply(gain, ratio), bias)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, get_args, get_type_hints
+from typing import Literal, TypedDict, get_args, get_type_hints
 
 from glyptic.arguments import is_word, shown
 from glyptic.errors import ModelError
@@ -46,3 +46,15 @@ class Options:
             if not is_word(value, allowed):
                 choices = ", ".join(map(str, allowed))
                 raise ModelError(f"options.{field.name}: {shown(value)} is not one of {choices}.")
+
+
+class OptionChanges(TypedDict, total=False):
+    """What `Transformer.with_options` exchanges."""
+
+    products: Products
+    attention: Attention
+    scale: bool
+    mask: Mask
+    norm: NormPlacement
+    answer: AnswerPolicy
+    ties: AnswerTies

@@ -9,29 +9,26 @@ Names of traced parts are in `stages`; patterns may have wildcards. Layers, head
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from glyptic.arguments import is_list, is_word, refused, shown
+from glyptic.arguments import checked, is_list, refused
 from glyptic.errors import InputError, ModelError
+from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide, named
 from glyptic.exact.forward import Prepared, State, embed, forward, prepare
-from glyptic.exact.stages import patterns_of
-from glyptic.exact.transformer import TIE, Input, Transformer
-from glyptic.exact.undefined import Undefined, ZeroOutput
-from glyptic.numbers import Codes, Reference, decode
+from glyptic.exact.stages import UNWATCHED, Observer, Watch, matching, patterns_of
+from glyptic.exact.transformer import Input, Progress, Trace, Transformer
+from glyptic.exact.undefined import Undefined
+from glyptic.numbers import Codes, check_codes, decode
 from glyptic.numbers.formats import Exact
-from glyptic.numbers.hosts import refusal
+from glyptic.numbers.hosts import Engine, arithmetic_for, engine_for
 
-Engine = Literal["auto", "fast", "reference"]
-UNDEFINED = -2  # in place of an answer's number
-TIED = -1
 _BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
 _CHUNK_BYTES = 1 << 20  # of the largest array in a chunk of the batch: what stays in a second-level cache
 
@@ -83,8 +80,7 @@ class Batch:
     @property
     def answers(self) -> tuple[str, ...]:
         """Answers by name; TIE, or UNDEFINED for a run that met 0/0."""
-        names = {TIED: TIE, UNDEFINED: "UNDEFINED", **dict(enumerate(self.transformer.answers))}
-        return tuple(names[int(number)] for number in self.numbers)
+        return named(self.transformer, self.numbers.tolist())
 
 
 _PREPARED: WeakKeyDictionary[Transformer, dict[str, Prepared]] = WeakKeyDictionary()
@@ -92,29 +88,15 @@ _PREPARED: WeakKeyDictionary[Transformer, dict[str, Prepared]] = WeakKeyDictiona
 
 def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
     """The transformer made ready for an engine; made once and kept as long as the transformer lives."""
-    if not is_word(engine, ("auto", "fast", "reference")):
-        raise ModelError(f"engine {shown(engine)} is not one of auto, fast, reference.")
-    fused = transformer.options.products != "rounded"
-    if engine == "auto":
-        engine = "fast" if refusal(transformer.format, fused) is None else "reference"
-    kept = _PREPARED.setdefault(transformer, {})
+    format, products = transformer.format, transformer.options.products
+    engine, kept = engine_for(format, products, engine), _PREPARED.setdefault(transformer, {})
     if engine not in kept:
-        if engine == "fast":
-            from glyptic.numbers.fast import Fast
-
-            kept[engine] = prepare(transformer, Fast(transformer.format, transformer.options.products))  # type: ignore[arg-type]
-        else:
-            kept[engine] = prepare(transformer, Reference(transformer.format, transformer.options.products))
+        kept[engine] = prepare(transformer, arithmetic_for(format, products, engine))
     return kept[engine]
 
 
 def run(
-    transformer: Transformer,
-    text: Input,
-    *,
-    steps: int = 1,
-    trace: bool | str | Sequence[str] = False,
-    engine: Engine = "auto",
+    transformer: Transformer, text: Input, *, steps: int = 1, trace: Trace = False, engine: Engine = "auto"
 ) -> Run:
     """Run one input for `steps` steps of chain of thought (each appends the answer), tracing what the patterns name.
 
@@ -127,7 +109,7 @@ def run(
     done = run_chunk(prepared, _numbers(transformer, [tokens]), steps, patterns)
     if done.failures:
         raise done.failures[0]
-    chain = tuple(TIE if n == TIED else transformer.answers[n] for n in done.chains[0].tolist())
+    chain = named(transformer, done.chains[0].tolist())
     traced = {name: _fractions(array[..., 0], transformer) for name, array in done.trace.items()}
     logits = _fractions(done.logits[0], transformer)
     probabilities = _fractions(done.probabilities[0], transformer) if done.probabilities is not None else ()
@@ -139,9 +121,9 @@ def run_batch(
     texts: Iterable[Input],
     *,
     steps: int = 1,
-    trace: bool | str | Sequence[str] = (),
+    trace: Trace = (),
     engine: Engine = "auto",
-    progress: Callable[[int], Any] | None = None,
+    progress: Progress = None,
 ) -> Batch:
     """Run many inputs, of any lengths. One that meets 0/0 does not stop the others: it is in `failures`.
 
@@ -188,6 +170,38 @@ def chunk_size(transformer: Transformer, length: int) -> int:
     return max(1, _CHUNK_BYTES // (4 * max(widths) * length))
 
 
+@checked
+def run_residual(
+    transformer: Transformer,
+    residual: np.ndarray,
+    *,
+    first: int = 0,
+    last: int | None = None,
+    observer: Observer = UNWATCHED,
+    engine: Engine = "auto",
+) -> Codes:
+    """Codes (d, positions, batch) through the layers `first` … `last` − 1: what they become; an observer is shown the way.
+
+    The final norm comes after the last layer of all. A member of the batch that meets 0/0 does not stop the others: `Watch` says
+    which do.
+
+    >>> from glyptic.exact import Sizes, random_transformer
+    >>> T = random_transformer("fixed:4", sizes=Sizes(layers=2, heads=1, width=3))
+    >>> watch = Watch(["layer.1.head.0.weights"])
+    >>> after = run_residual(T, np.zeros((3, 4, 10), int), first=1, observer=watch)
+    >>> after.shape, watch.traced["layer.1.head.0.weights"].shape, watch.failures()
+    ((3, 4, 10), (4, 4, 10), {})
+    """
+    if residual.ndim != 3 or len(residual) != transformer.width or residual.dtype != np.int64:
+        shape = f"{residual.dtype} of shape {residual.shape}"
+        raise ModelError(f"residual is {shape}; it must be int64 codes of shape ({transformer.width}, positions, batch).")
+    if not 0 <= first <= (len(transformer.layers) if last is None else last) <= len(transformer.layers):
+        raise ModelError(f"there are no layers {first} to {last}; the transformer has {len(transformer.layers)}, from 0.")
+    check_codes(residual, transformer.format, "residual")
+    prepared = prepared_for(transformer, engine).part(first, last)
+    return prepared.arithmetic.codes(forward(prepared, prepared.arithmetic.values(residual), observer=observer)[0])
+
+
 @dataclass(frozen=True)
 class Chunk:
     """What a chunk of runs, all of one length, has come to."""
@@ -205,32 +219,29 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
     _check_steps(transformer, tokens.shape[0], steps)
     failures: dict[int, Undefined] = {}
     traced: dict[str, np.ndarray] = {}
-    offset = 0
+    wanted, codes = matching(transformer, patterns), prepared.arithmetic.codes
 
-    def complain(error_at: Callable[[int], Undefined], where: np.ndarray) -> None:
-        for position, item in np.argwhere(where):
-            if not tied[item]:
-                failures.setdefault(int(item), error_at(offset + int(position)))
-
-    def record(name: str, array: Any) -> None:
-        if any(fnmatchcase(name, pattern) for pattern in patterns):
-            traced[name] = _extend_trace(name, traced.get(name), prepared.arithmetic.codes(array), offset)
+    def seen(watch: Watch, first: int) -> None:
+        """What was watched from a position on."""
+        failures.update({k: error for k, error in watch.failures(first).items() if k not in failures and not tied[k]})
+        for stage, array in watch.traced.items():
+            traced[stage] = extended(stage, traced.get(stage), array, first)
 
     keep = transformer.options.mask != "full"
     chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     state = State()
     for step in range(steps):
         for new in _blocks(tokens[state.length :], len(tokens), keep):
-            offset = state.length
-            residual = embed(prepared, new, offset)
-            record("embedding", residual)
-            residual, state = forward(prepared, residual, state, record, complain)
-        state = state if keep else State()
-        logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, record, complain)
+            first, watch = state.length, Watch(wanted, codes)
+            residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch)
+            seen(watch, first)
+        state, watch = state if keep else State(), Watch(wanted, codes)
+        logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, watch)
+        seen(watch, first)
         chains[:, step] = numbers = np.where(tied, TIED, numbers)
         tied = numbers == TIED  # there is no next token: such a chain stays tied, and what follows is not its fault
         if step + 1 < steps:
-            tokens = np.concatenate([tokens, _answers_as_tokens(transformer, numbers)[None]])
+            tokens = np.concatenate([tokens, as_tokens(transformer, numbers)[None]])
         if not keep:
             traced = traced if step + 1 == steps else {}
     chains[list(failures)] = UNDEFINED
@@ -247,43 +258,17 @@ def _blocks(new: np.ndarray, length: int, keep: bool) -> list[np.ndarray]:
     return [new[first : first + size] for first in range(0, len(new), size)]
 
 
-def decide(
-    prepared: Prepared, last: Any, position: int, record: Any, complain: Any
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """From the last residual (d, 1, batch): codes of logits and probabilities (batch, answers), and answer numbers."""
-    arithmetic, options = prepared.arithmetic, prepared.transformer.options
-    logits = arithmetic.linear(prepared.output, last)  # (answers, 1, batch)
-    record("logits", logits)
-    contest, probabilities = logits[:, 0], None
-    if options.answer == "softmax":
-        kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
-        everything = np.ones((1, len(logits)), bool)
-        shares, undefined = arithmetic.attention_weights(np.moveaxis(logits, 0, 1), everything, kind)  # type: ignore[arg-type]
-        complain(lambda _: ZeroOutput(position), undefined)
-        contest, probabilities = shares[0], arithmetic.codes(shares[0]).T
-        record("probabilities", np.moveaxis(shares, 1, 0))
-    best = contest == contest.max(axis=0)
-    tied = (best.sum(axis=0) > 1) & (options.ties == "explicit")
-    return arithmetic.codes(logits[:, 0]).T, probabilities, np.where(tied, TIED, best.argmax(axis=0))
-
-
-def _extend_trace(name: str, before: np.ndarray | None, new: np.ndarray, offset: int) -> np.ndarray:
-    """A trace grows with the positions that later steps add; scores and weights grow along both their axes."""
-    if before is None or offset == 0:
+def extended(stage: str, before: np.ndarray | None, new: np.ndarray, first: int) -> np.ndarray:
+    """A trace grows with the positions that were read from `first` on; scores and weights grow along both their axes."""
+    if before is None or first == 0:
         return new
-    if name.endswith((".key", ".value")):
+    if stage.endswith((".key", ".value")):
         return new  # these come whole, earlier positions included
-    if name.endswith((".scores", ".weights")):
+    if stage.endswith((".scores", ".weights")):
         padded = np.zeros((before.shape[0], new.shape[1], before.shape[2]), before.dtype)
         padded[:, : before.shape[1]] = before
         return np.concatenate([padded, new], axis=0)
     return np.concatenate([before, new], axis=1)
-
-
-def _answers_as_tokens(transformer: Transformer, numbers: np.ndarray) -> np.ndarray:
-    """Token numbers of the answers; what has tied or is undefined goes through with the first, and is not read."""
-    as_token = np.array([transformer.vocabulary.index(answer) for answer in transformer.answers])
-    return as_token[np.maximum(numbers, 0)]
 
 
 def _check_transformer(given: Any) -> None:

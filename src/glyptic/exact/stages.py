@@ -1,17 +1,27 @@
-"""The stages of a run, by name: what can be traced. A pattern that names none is refused, with the names that there are.
+"""The stages of a run, by name, and who is shown them: observers.
 
 `embedding`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention, after_attention, hidden,
-feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Layers and heads count from 0.
+feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Layers and heads count from 0. A pattern that names no
+stage is refused, with the names that there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import reduce
+from typing import Any
+
+import numpy as np
 
 from glyptic.arguments import checked, refused, shown
 from glyptic.errors import InputError
-from glyptic.exact.transformer import Transformer
+from glyptic.exact.transformer import Trace, Transformer
+from glyptic.exact.undefined import Undefined
+
+Array = Any
+ErrorAt = Callable[[int], Undefined]  # the error at a position
 
 OF_A_HEAD = ("query", "key", "value", "scores", "weights", "mixed", "output")
 OF_A_LAYER = ("attention", "after_attention", "hidden", "feed_forward", "after_feed_forward")
@@ -37,7 +47,60 @@ def stages(transformer: Transformer) -> tuple[str, ...]:
     return (*found, "logits", *(["probabilities"] if transformer.options.answer == "softmax" else []))
 
 
-def patterns_of(transformer: Transformer, trace: bool | str | Sequence[str]) -> list[str]:
+class Observer:
+    """Is shown a run as it goes: each stage, and where 0/0 is met. This one looks away; others say what they look at."""
+
+    def record(self, stage: str, array: Array) -> None:
+        """A stage in the numbers of the arithmetic: (coordinates, positions, batch), or (queries, keys, batch)."""
+
+    def undefined(self, error_at: ErrorAt, where: Array) -> None:
+        """Where 0/0 is met, (positions, batch) of truth values or conditions, and the error that it is at a position."""
+
+
+UNWATCHED = Observer()
+
+
+@dataclass
+class Watch(Observer):
+    """Keeps the stages that are wanted, and all places of 0/0 in the order in which they are met."""
+
+    stages: Container[str] = ()
+    taken: Callable[[Array], Array] | None = None  # what is kept of a stage, such as an arithmetic's `codes`
+    traced: dict[str, Array] = field(default_factory=dict)
+    met: list[tuple[ErrorAt, Array]] = field(default_factory=list)
+
+    def record(self, stage: str, array: Array) -> None:
+        if stage in self.stages:
+            self.traced[stage] = array if self.taken is None else self.taken(array)
+
+    def undefined(self, error_at: ErrorAt, where: Array) -> None:
+        self.met.append((error_at, where))
+
+    @property
+    def zero(self) -> Array:
+        """Where 0/0 was met, (positions, batch); False where nothing can be."""
+        return reduce(np.logical_or, (where for _, where in self.met), False)
+
+    @property
+    def failed(self) -> Array:
+        """Who met 0/0 at any position, (batch,)."""
+        return np.any(np.atleast_2d(self.zero), axis=0)
+
+    def failures(self, first: int = 0) -> dict[int, Undefined]:
+        """The first error of each member of the batch, positions counted from `first`."""
+        found: dict[int, Undefined] = {}
+        for error_at, where in self.met:
+            for position, item in np.argwhere(where):
+                found.setdefault(int(item), error_at(first + int(position)))
+        return found
+
+
+def matching(transformer: Transformer, patterns: Sequence[str]) -> frozenset[str]:
+    """The stages that patterns name."""
+    return frozenset(stage for stage in stages(transformer) if any(fnmatchcase(stage, each) for each in patterns))
+
+
+def patterns_of(transformer: Transformer, trace: Trace) -> list[str]:
     """What `trace=` asks for, as patterns: each names a stage that there may be, and together they name one that there is."""
     if isinstance(trace, bool):
         return ["*"] if trace else []

@@ -16,17 +16,18 @@ part of a transformer: in one of another format it is refused. Plain arrays of c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
 from glyptic.arguments import Count, affordable, is_list, refused, shown
 from glyptic.errors import FormatError, InputError, ModelError
+from glyptic.exact.answers import WORDS_BELOW
 from glyptic.exact.history import Frame, texts
-from glyptic.exact.options import Options
+from glyptic.exact.options import OptionChanges, Options
 from glyptic.numbers import (
     AnyFormat,
     Codes,
@@ -43,14 +44,15 @@ from glyptic.numbers import (
 from glyptic.text import printable
 
 if TYPE_CHECKING:
-    from glyptic.exact.running import Batch, Run
+    from glyptic.exact.running import Batch, Engine, Run
 
-TIE = "TIE"
-_WORDS = {TIE: "a tie", "UNDEFINED": "a run that met 0/0"}  # what is said in place of an answer
+_MEANINGS = dict(zip(WORDS_BELOW, ("a run that met 0/0", "a tie"), strict=True))
 Input = str | Sequence[str]
+Trace = bool | str | Sequence[str]  # stages, by name or pattern; all, none
+Progress = Callable[[int], Any] | None  # called with the number of inputs that were done
 
 
-class Part:
+class Weights:
     """Arrays of codes that belong together, and to one format: that of `encode`, or of the first transformer they are in.
 
     Each array knows the format, so that a part made of another's arrays, by `dataclasses.replace` or by hand, is in it too.
@@ -71,12 +73,12 @@ class Part:
         _write(self, format)
 
 
-def _write(part: Part, format: AnyFormat | None) -> None:
+def _write(part: Weights, format: AnyFormat | None) -> None:
     for name, array in vars(part).items():
         object.__setattr__(part, name, written(array, format))
 
 
-def _belong(part: Part, format: AnyFormat, name: str) -> None:
+def _belong(part: Weights, format: AnyFormat, name: str) -> None:
     """A part is in a format from now on; if it was in another, it is refused."""
     for array in vars(part).values():
         own = written_in(array)
@@ -93,8 +95,12 @@ def _of_another_format(name: str, own: AnyFormat, other: AnyFormat) -> ModelErro
     )
 
 
+def _encoded(format: str | AnyFormat, **numbers: Any) -> Iterator[Codes]:
+    return (encode(array, format, name) for name, array in numbers.items())
+
+
 @dataclass(frozen=True, eq=False)
-class Head(Part):
+class Head(Weights):
     """One attention head: query and key (d_k, d), value (d_v, d), output (d, d_v)."""
 
     query: Codes
@@ -105,12 +111,11 @@ class Head(Part):
     @classmethod
     def of(cls, format: str | AnyFormat, query: Any, key: Any, value: Any, output: Any) -> Head:
         """A head from numbers."""
-        matrices = {"query": query, "key": key, "value": value, "output": output}
-        return cls(**{name: encode(matrix, format, name) for name, matrix in matrices.items()})
+        return cls(*_encoded(format, query=query, key=key, value=value, output=output))
 
 
 @dataclass(frozen=True, eq=False)
-class FeedForward(Part):
+class FeedForward(Weights):
     """relu between two affine maps: w1 (m, d), b1 (m,), w2 (d, m), b2 (d,)."""
 
     w1: Codes
@@ -121,12 +126,11 @@ class FeedForward(Part):
     @classmethod
     def of(cls, format: str | AnyFormat, w1: Any, b1: Any, w2: Any, b2: Any) -> FeedForward:
         """A feed-forward from numbers."""
-        arrays = {"w1": w1, "b1": b1, "w2": w2, "b2": b2}
-        return cls(**{name: encode(array, format, name) for name, array in arrays.items()})
+        return cls(*_encoded(format, w1=w1, b1=b1, w2=w2, b2=b2))
 
 
 @dataclass(frozen=True, eq=False)
-class Norm(Part):
+class Norm(Weights):
     """LayerNorm's gain γ and bias β, (d,) each, and ε, a code."""
 
     gain: Codes
@@ -136,8 +140,7 @@ class Norm(Part):
     @classmethod
     def of(cls, format: str | AnyFormat, gain: Any, bias: Any, epsilon: Any = 0) -> Norm:
         """A norm from numbers."""
-        arrays = {"gain": gain, "bias": bias, "epsilon": epsilon}
-        return cls(**{name: encode(array, format, name) for name, array in arrays.items()})
+        return cls(*_encoded(format, gain=gain, bias=bias, epsilon=epsilon))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +153,7 @@ class Layer:
     feed_forward_norm: Norm | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.heads, Part):
+        if isinstance(self.heads, Weights):
             raise ModelError(f"heads of a layer is one {type(self.heads).__name__}, and must be a tuple: Layer((head,)).")
         object.__setattr__(self, "heads", _tuple_of(Head, self.heads, "heads of a layer"))
         for name, kind in _PARTS_OF_A_LAYER.items():
@@ -159,7 +162,7 @@ class Layer:
                 raise ModelError(f"{name} of a layer is {shown(given)}, and must be a {kind.__name__} or None.")
 
 
-_PARTS_OF_A_LAYER: dict[str, type[Part]] = {"feed_forward": FeedForward, "attention_norm": Norm, "feed_forward_norm": Norm}
+_PARTS_OF_A_LAYER: dict[str, type[Weights]] = {"feed_forward": FeedForward, "attention_norm": Norm, "feed_forward_norm": Norm}
 
 
 def _tuple_of(kind: type, given: Any, name: str) -> tuple[Any, ...]:
@@ -172,6 +175,23 @@ def _tuple_of(kind: type, given: Any, name: str) -> tuple[Any, ...]:
         if not isinstance(item, kind):
             raise ModelError(f"{name}[{i}] is a {type(item).__name__}, and must be a {kind.__name__}.")
     return items
+
+
+class TransformerChanges(TypedDict, total=False):
+    """What `Transformer.replace` exchanges."""
+
+    format: str | AnyFormat
+    vocabulary: Iterable[str]
+    coordinates: Iterable[str]
+    token_embedding: Codes
+    position_embedding: Codes
+    layers: Iterable[Layer]
+    output: Codes
+    answers: Iterable[str]
+    options: Options
+    final_norm: Norm | None
+    name: str
+    history: Iterable[Frame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +230,10 @@ class Transformer:
         position_embedding: Any = None,
         max_length: int | None = None,
         layers: Iterable[Layer] = (),
-        **rest: Any,
+        options: Options = Options(),  # noqa: B008 (a frozen value)
+        final_norm: Norm | None = None,
+        name: str = "",
+        history: Iterable[Frame] = (),
     ) -> Transformer:
         """A transformer from numbers; without a position embedding, `max_length` positions of zeros (16 if it is not said)."""
         format, names = as_format(format), _names(coordinates, "coordinates")
@@ -224,7 +247,10 @@ class Transformer:
             layers,  # type: ignore[arg-type]  # made a tuple below
             encode(output, format, "output"),
             _names(answers, "answers"),
-            **rest,
+            options,
+            final_norm,
+            name,
+            history,  # type: ignore[arg-type]  # and this
         )
 
     def __post_init__(self) -> None:
@@ -263,12 +289,12 @@ class Transformer:
         except ValueError:  # an array, too, which compares with no name
             raise ModelError(f"no coordinate {shown(name)}; there are {', '.join(self.coordinates)}.") from None
 
-    def replace(self, **changes: Any) -> Transformer:
+    def replace(self, **changes: Unpack[TransformerChanges]) -> Transformer:
         """A transformer with some parts exchanged."""
         _check_known(changes, type(self), "part")
-        return replace(self, **changes)
+        return replace(self, **changes)  # type: ignore[arg-type]  # what holds several is made a tuple
 
-    def with_options(self, **changes: Any) -> Transformer:
+    def with_options(self, **changes: Unpack[OptionChanges]) -> Transformer:
         """The same weights, read otherwise: `T.with_options(attention="leftmost")`."""
         _check_known(changes, Options, "option")
         return replace(self, options=replace(self.options, **changes))
@@ -315,21 +341,23 @@ class Transformer:
             raise InputError(f"the input has {len(text)} tokens; this transformer reads at most {self.max_length}.")
         return tuple(text)
 
-    def run(self, text: Input, **settings: Any) -> Run:
+    def run(self, text: Input, *, steps: int = 1, trace: Trace = False, engine: Engine = "auto") -> Run:
         """One input: its answer, chain of thought and trace; see `glyptic.exact.running.run`."""
         from glyptic.exact.running import run
 
-        return run(self, text, **settings)
+        return run(self, text, steps=steps, trace=trace, engine=engine)
 
-    def answer(self, text: Input, **settings: Any) -> str:
+    def answer(self, text: Input, *, steps: int = 1, engine: Engine = "auto") -> str:
         """The answer to one input."""
-        return self.run(text, **settings).answer
+        return self.run(text, steps=steps, engine=engine).answer
 
-    def run_batch(self, texts: Iterable[Input], **settings: Any) -> Batch:
+    def run_batch(
+        self, texts: Iterable[Input], *, steps: int = 1, trace: Trace = (), engine: Engine = "auto", progress: Progress = None
+    ) -> Batch:
         """Many inputs of any lengths at once; see `glyptic.exact.running.run_batch`."""
         from glyptic.exact.running import run_batch
 
-        return run_batch(self, texts, **settings)
+        return run_batch(self, texts, steps=steps, trace=trace, engine=engine, progress=progress)
 
     # Files and looks ---------------------------------------------------------------------------------------------------
 
@@ -418,8 +446,10 @@ def _norm_parts(prefix: str, norm: Norm | None, d: int) -> Iterator[tuple[str, C
             yield f"{prefix}.{name}", getattr(norm, name), shape
 
 
-def map_codes(transformer: Transformer, change: Any, **rest: Any) -> Transformer:
-    """A transformer with every array passed through `change(codes, name)`."""
+def map_codes(
+    transformer: Transformer, change: Callable[[Codes, str], Codes], **rest: Unpack[TransformerChanges]
+) -> Transformer:
+    """A transformer with every array passed through `change(codes, name)`, and other parts exchanged."""
 
     def mapped(value: Any, name: str) -> Any:
         if isinstance(value, np.ndarray):
@@ -431,7 +461,7 @@ def map_codes(transformer: Transformer, change: Any, **rest: Any) -> Transformer
         return value
 
     arrays = ("token_embedding", "position_embedding", "layers", "output", "final_norm")
-    return replace(transformer, **{name: mapped(getattr(transformer, name), name) for name in arrays}, **rest)
+    return transformer.replace(**{name: mapped(getattr(transformer, name), name) for name in arrays}, **rest)
 
 
 def _convert(codes: Codes, old: AnyFormat, new: AnyFormat) -> Codes:
@@ -445,7 +475,7 @@ def _convert(codes: Codes, old: AnyFormat, new: AnyFormat) -> Codes:
     return np.array([known[code] for code in found.tolist()], np.int64)[inverse].reshape(codes.shape)
 
 
-def _check_known(changes: dict[str, Any], kind: type, what: str) -> None:
+def _check_known(changes: Mapping[str, Any], kind: type, what: str) -> None:
     known = [each.name for each in fields(kind)]
     for name in changes:
         if name not in known:
@@ -483,7 +513,7 @@ def _check_kinds(transformer: Transformer) -> None:
     for name in ("vocabulary", "coordinates", "answers"):
         object.__setattr__(transformer, name, _names(getattr(transformer, name), name))
     object.__setattr__(transformer, "history", _tuple_of(Frame, transformer.history, "history"))
-    if isinstance(transformer.layers, Part | Layer):
+    if isinstance(transformer.layers, Weights | Layer):
         raise ModelError(f"layers is one {type(transformer.layers).__name__}, and must be a tuple: layers=[Layer((head,))].")
     object.__setattr__(transformer, "layers", _tuple_of(Layer, transformer.layers, "layers"))
     codes = (np.ndarray | np.generic, "an array of codes; Transformer.of makes one from numbers")
@@ -504,7 +534,7 @@ def _check_formats(transformer: Transformer) -> None:
         if own is not None and not same_numbers(own, format):
             raise _of_another_format(name, own, format)
         object.__setattr__(transformer, name, written(array, own or format))
-    named: list[tuple[str, Part | None]] = [("final_norm", transformer.final_norm)]
+    named: list[tuple[str, Weights | None]] = [("final_norm", transformer.final_norm)]
     for l, layer in enumerate(transformer.layers):
         named += [(f"layers.{l}.heads.{h}", head) for h, head in enumerate(layer.heads)]
         named += [(f"layers.{l}.{name}", getattr(layer, name)) for name in _PARTS_OF_A_LAYER]
@@ -525,7 +555,7 @@ def _check_names(transformer: Transformer) -> None:
     _check_texts("name", [transformer.name])
     for number, frame in enumerate(transformer.history):
         _check_texts(f"history.{number}", texts(frame))
-    for word, meaning in _WORDS.items():
+    for word, meaning in _MEANINGS.items():
         if word in transformer.answers:
             raise ModelError(f"answers has {word!r}, which is the word for {meaning}; choose another name.")
     if _rows(transformer.position_embedding) == 0:
@@ -562,4 +592,4 @@ def _check_norms(transformer: Transformer) -> None:
                 raise ModelError(f"layers.{l}.{name} is there, but options.norm is 'none'; choose 'pre' or 'post'.")
 
 
-__all__ = ["TIE", "FeedForward", "FormatError", "Head", "Input", "Layer", "Norm", "Transformer", "map_codes", "parts"]
+__all__ = ["FeedForward", "FormatError", "Head", "Input", "Layer", "Norm", "Transformer", "map_codes", "parts"]

@@ -5,17 +5,15 @@ Everything goes through the engine that runs transformers. Streams have the shap
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from glyptic.exact import Transformer, Undefined
-from glyptic.exact.forward import State, forward
-from glyptic.exact.running import decide, prepared_for
+from glyptic.exact.answers import TIE, TIED, UNDEFINED, decide
+from glyptic.exact.running import prepared_for, run_residual
+from glyptic.exact.stages import Watch
 from glyptic.numbers import Codes, Format
 
-ANSWERS = {-1: "TIE", -2: "0/0", 0: "NO", 1: "YES"}
+ANSWERS = {TIED: TIE, UNDEFINED: "0/0", 0: "NO", 1: "YES"}
 
 
 def carrier(format: Format, width: int, length: int = 1, name: str = "carrier") -> Transformer:
@@ -42,32 +40,15 @@ def random_data(format: Format, *shape: int, seed: int = 0) -> Codes:
 
 def push(transformer: Transformer, residual: Codes) -> tuple[Codes, dict[int, Undefined]]:
     """Codes (d, n, batch) through all layers: what they become, and who met 0/0."""
-    failures: dict[int, Undefined] = {}
-
-    def complain(error_at: Callable[[int], Undefined], where: np.ndarray) -> None:
-        for position, item in np.argwhere(where):
-            failures.setdefault(int(item), error_at(int(position)))
-
-    prepared = prepared_for(transformer)
-    out, _ = forward(prepared, prepared.arithmetic.values(residual), State(), _ignore, complain)
-    return prepared.arithmetic.codes(out), failures
+    watch = Watch()
+    return run_residual(transformer, residual, observer=watch), watch.failures()
 
 
 def answers(transformer: Transformer, last: Codes) -> np.ndarray:
-    """The answer for each last residual vector, codes (d, batch): its number, TIED, or −2 for 0/0."""
-    undefined = np.zeros(last.shape[1], bool)
-
-    def complain(_: Any, where: np.ndarray) -> None:
-        undefined[:] |= where[0]
-
-    prepared = prepared_for(transformer)
-    values = prepared.arithmetic.values(last[:, None, :])
-    _, _, numbers = decide(prepared, values, 0, _ignore, complain)
-    return np.where(undefined, -2, numbers)
-
-
-def _ignore(name: str, array: Any) -> None:
-    pass
+    """The answer for each last residual vector, codes (d, batch): its number, TIED, or UNDEFINED."""
+    prepared, watch = prepared_for(transformer), Watch()
+    _, _, numbers = decide(prepared, prepared.arithmetic.values(last[:, None, :]), 0, watch)
+    return np.where(watch.failed, UNDEFINED, numbers)
 
 
 def all_codes(format: Format) -> Codes:

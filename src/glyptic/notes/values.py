@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from glyptic.exact.running import TIED, decide, prepared_for
+from glyptic.exact.answers import TIED, UNDEFINED, decide
+from glyptic.exact.running import prepared_for
+from glyptic.exact.stages import UNWATCHED
 from glyptic.notes.bench import answers, carrier, rising_pairs
 from glyptic.numbers import Format, encode
 
@@ -32,14 +34,14 @@ def larger_means_yes(format: Format) -> Verdicts:
     if tied.size:
         best = np.lexsort((np.abs(tied[0]), np.abs(tied).max(axis=0)))[0]
         first = (format.value(int(tied[0, best])), format.value(int(tied[1, best])))
-    return Verdicts(pairs.shape[1], tied.shape[1], int((said == -2).sum()), int((said == 0).sum()), first)
+    return Verdicts(pairs.shape[1], tied.shape[1], int((said == UNDEFINED).sum()), int((said == 0).sum()), first)
 
 
 def softmax(format: Format, *logits: str) -> tuple[Fraction, ...]:
     """The rounded softmax of two logits, which the notes read as (NO, YES)."""
     prepared = prepared_for(carrier(format, 2))
     last = prepared.arithmetic.values(encode(logits, format)[:, None, None])
-    _, probabilities, _ = decide(prepared, last, 0, lambda *_: None, lambda *_: None)
+    _, probabilities, _ = decide(prepared, last, 0, UNWATCHED)
     assert probabilities is not None
     return tuple(format.value(int(code)) for code in probabilities[0])
 

@@ -30,14 +30,18 @@ exact sum whose last bit is 0 is then moved a unit towards zero: off a tie, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numba
 import numpy as np
 
-from glyptic.errors import FormatError
+from glyptic.arguments import is_word, shown
+from glyptic.errors import FormatError, ModelError
+from glyptic.numbers.arithmetic import Arithmetic, Products
 from glyptic.numbers.formats import AnyFormat, Exact, Format
 from glyptic.numbers.kernels import Rule, rounding_rule
 
+Engine = Literal["auto", "fast", "reference"]
 # Bits; the exponent of the least normal number; and the power of two that no value may pass, so that products do not overflow.
 _HOSTS = ((np.float32, 24, -126, 64), (np.float64, 53, -1022, 500))
 
@@ -65,6 +69,31 @@ def refusal(format: AnyFormat, fused: bool = False) -> str | None:
         return "exact rationals have no bound on their size"
     reasons = [_refused(format, fused, *limits) for _, *limits in _HOSTS]
     return None if None in reasons else reasons[-1]
+
+
+def engine_for(format: AnyFormat, products: Products = "rounded", engine: Engine = "auto") -> Literal["fast", "reference"]:
+    """The engine that runs a format: `auto` is the fast one where that is proved exact, else the reference.
+
+    >>> from glyptic.numbers import Fixed
+    >>> engine_for(Fixed(17)), engine_for(Fixed(18)), engine_for(Fixed(17), "fused")
+    ('fast', 'reference', 'reference')
+    """
+    if not is_word(engine, ("auto", "fast", "reference")):
+        raise ModelError(f"engine {shown(engine)} is not one of auto, fast, reference.")
+    if engine != "auto":
+        return engine
+    return "fast" if refusal(format, products != "rounded") is None else "reference"
+
+
+def arithmetic_for(format: AnyFormat, products: Products = "rounded", engine: Engine = "auto") -> Arithmetic:
+    """The arithmetic of an engine."""
+    if engine_for(format, products, engine) == "reference":
+        from glyptic.numbers.reference import Reference
+
+        return Reference(format, products)
+    from glyptic.numbers.fast import Fast
+
+    return Fast(format, products)  # type: ignore[arg-type]  # it refuses rationals
 
 
 def host_of(format: AnyFormat, fused: bool = False) -> Host:

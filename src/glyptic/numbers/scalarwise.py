@@ -169,17 +169,15 @@ class Scalarwise:
         return weights, undefined
 
     def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], Any]:
-        """The weights of one query over its visible keys, and whether they are undefined (0/0)."""
+        """The weights of one query over its visible keys, and whether they are undefined (0/0), or the condition for it."""
         if kind in ("leftmost", "rightmost", "average"):
             return self.hard(scores, kind), self.never
         if kind == "max-subtracted":
             largest = self.largest(scores)
             scores = [self.scalar_subtract(score, largest) for score in scores]
         exps = [self.scalar_exp(score) for score in scores]
-        denominator = self.sum(exps)
-        if self.scalar_equal(denominator, self.zero):
-            return [self.zero] * len(scores), True
-        return [self.scalar_divide(e, denominator) for e in exps], self.never
+        denominator, zero = self.scalar_divisor(self.sum(exps))  # 0 only where all exps are, for none is negative
+        return [self.scalar_divide(e, denominator) for e in exps], zero
 
     def hard(self, scores: list[Scalar], kind: Attention) -> list[Scalar]:
         """Weight 1 on the first or the last of the largest scores, or [1/count] on each of them."""

@@ -27,7 +27,7 @@ def linear_replacement(transformer: Transformer, matrix: Any, source: int, targe
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearRuns:
     """h_j ← M h_i over all i < j < 4 and all input lengths to 4."""
 
     runs: int
@@ -37,7 +37,7 @@ class Linear:
     reached: int
 
 
-def linear_runs(format: Format, build: Builder = primitives.linear, longest: int = 4) -> Linear:
+def linear_runs(format: Format, build: Builder = primitives.linear, longest: int = 4) -> LinearRuns:
     """The printed h_j ← M h_i (or another) on random vectors, M the exchange of two coordinates."""
     runs = undefined = wrong = reached = 0
     smallest = None
@@ -54,7 +54,7 @@ def linear_runs(format: Format, build: Builder = primitives.linear, longest: int
                 reached += 1
                 after = out[[made.coordinate(name) for name in DATA], j]
                 wrong += not np.array_equal(after, data[::-1, i])
-    return Linear(runs, undefined, smallest, wrong, reached)
+    return LinearRuns(runs, undefined, smallest, wrong, reached)
 
 
 def who_is_corrupted(
@@ -88,13 +88,15 @@ def one_hot_is_exact(format: Format) -> bool:
     """
     bench = carrier(format, 2, 3)
     matrix = [[1, Fraction(1, 2)], [0, -1]]
+    tokens, positions, output = (
+        np.pad(codes, ((0, 0), (0, 2))) for codes in (bench.token_embedding, bench.position_embedding, bench.output)
+    )
     made = bench.replace(
         coordinates=(*bench.coordinates, "at", "not"),
         layers=(Layer((primitives.linear_head(format, 4, matrix),)),),
-        **{
-            part: np.pad(getattr(bench, part), ((0, 0), (0, 2)))
-            for part in ("token_embedding", "position_embedding", "output")
-        },
+        token_embedding=tokens,
+        position_embedding=positions,
+        output=output,
     )
     h = random_data(format, 2, 3, 400)
     h[0, 1, : format.size] = all_codes(format)[:400]

@@ -35,7 +35,7 @@ def printed_infinity(transformer: Transformer, columns: tuple[int, int] | None =
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAnswers:
     """Of the pairs (T_NO, T_SI) on which T is decisive, how many keep their answer, and what the others get."""
 
     decisive: int
@@ -43,7 +43,7 @@ class Kept:
     instead: str
 
 
-def answers_kept(format: Format, normalized: Normalized, d: int = 4) -> Kept:
+def answers_kept(format: Format, normalized: Normalized, d: int = 4) -> KeptAnswers:
     """Over all pairs of values (T_NO, T_SI) on which T is decisive, h = (T_NO, T_SI, 0, …) in d coordinates."""
     bench = carrier(format, d)
     made = normalized(bench)
@@ -53,7 +53,7 @@ def answers_kept(format: Format, normalized: Normalized, d: int = 4) -> Kept:
     out, _ = push(made, stream(made, data))
     after = answers(made, out[:, 0])
     lost = sorted({ANSWERS[int(number)] for number in after[after != before]})
-    return Kept(len(before), int((after == before).sum()), " ".join(lost))
+    return KeptAnswers(len(before), int((after == before).sum()), " ".join(lost))
 
 
 def decisive_pairs(format: Format) -> tuple[Codes, np.ndarray]:
@@ -107,7 +107,7 @@ def kept_at_length(format: Format, length: int) -> int:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class WrongComparisons:
     """W_1's last row over all pairs: it should leave something positive where T_SI > T_NO, and 0 where T_NO > T_SI."""
 
     pairs: int
@@ -115,7 +115,7 @@ class Comparison:
     wrong_if_no: int
 
 
-def comparison(format: Format, d: int, columns: tuple[int, int] | None = None) -> Comparison:
+def comparison(format: Format, d: int, columns: tuple[int, int] | None = None) -> WrongComparisons:
     """The printed layer in d coordinates (columns: where −1 and 1 stand instead)."""
     made = carrier(format, d).replace(layers=(normalization.comparison(format, d, columns),))
     pairs = rising_pairs(format)
@@ -125,7 +125,7 @@ def comparison(format: Format, d: int, columns: tuple[int, int] | None = None) -
         data[:2, 0] = of
         return push(made, data)[0][-1, 0]
 
-    return Comparison(pairs.shape[1], int((last(pairs) <= 0).sum()), int((last(pairs[::-1]) != 0).sum()))
+    return WrongComparisons(pairs.shape[1], int((last(pairs) <= 0).sum()), int((last(pairs[::-1]) != 0).sum()))
 
 
 def short_of_infinity(format: Format, d: int = 4) -> tuple[int, int]:

@@ -219,7 +219,6 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": np.greater,
     "≥": np.greater_equal,
 }
-WORDS_BELOW = ("UNDEFINED", "TIE")  # answers −2 and −1 of the engines
 NumberedWords = tuple[
     np.ndarray, tuple[str, ...]
 ]  # numbers (batch,) from −2, and the names that these have from there on
@@ -282,3 +281,38 @@ class BatchSetting:
     def decide(self, node: Any) -> np.ndarray:
         assert self.decide_input is not None
         return self.decide_input(node)
+
+
+class ConditionSetting(Setting):
+    """A setting of one element, arrays of shape (1,), in which truth values are conditions; what they are is for the subclass."""
+
+    arithmetic: Any  # on scalars that can be compared: `equal`, `less`, `choose`
+
+    def chosen(self, where: Mask, x: Array, y: Array) -> Array:
+        return alone(self.arithmetic.choose(where, x[0], y[0]))
+
+    def larger(self, x: Array, y: Array) -> Array:
+        return alone(self.arithmetic.scalar_larger(x[0], y[0]))
+
+    def compare(self, how: str, x: Array, y: Array) -> Mask:
+        a, b, arithmetic = x[0], y[0], self.arithmetic
+        if how in ("=", "≠"):
+            same = arithmetic.equal(a, b)
+            return same if how == "=" else self.negation(same)
+        less = arithmetic.less(a, b) if how in ("<", "≥") else arithmetic.less(b, a)
+        return less if how in ("<", ">") else self.negation(less)
+
+    def same_word(self, left: e.Word, right: e.Word) -> Mask:
+        a, b = self.word(left), self.word(right)
+        return self.either([self.both([a[name], b[name]]) for name in a if name in b])
+
+    def word(self, node: e.Word) -> Mapping[str, Mask]:
+        """Each word with the condition under which it is the one."""
+        raise NotImplementedError
+
+
+def alone(scalar: Any) -> np.ndarray:
+    """An array of one object."""
+    out = np.empty(1, dtype=object)
+    out[0] = scalar
+    return out

@@ -156,9 +156,9 @@ class Attention(Value):
     def __str__(self) -> str:
         return f"{_whose(self.of)}{self.what}({self.layer}.{self.head}: {self.query}→{self.key})"
 
-    def stage(self, first: int = 0) -> str:
-        """The name of the traced part that it is an entry of, in a run whose first layer has this number."""
-        return f"layer.{self.layer - first}.head.{self.head}.{self.what}s"
+    def stage(self) -> str:
+        """The name of the traced part that it is an entry of."""
+        return f"layer.{self.layer}.head.{self.head}.{self.what}s"
 
 
 @dataclass(frozen=True, eq=False)

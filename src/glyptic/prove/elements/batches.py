@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import Prepared, State, forward
-from glyptic.exact.running import UNDEFINED, Engine, decide, prepared_for
+from glyptic.exact.answers import UNDEFINED, WORDS_BELOW, decide
+from glyptic.exact.forward import forward
+from glyptic.exact.running import prepared_for
+from glyptic.exact.stages import Watch
 from glyptic.exact.transformer import Transformer, map_codes, parts
-from glyptic.numbers import AnyFormat, Arithmetic, Codes, Reference, encode
-from glyptic.numbers.hosts import refusal
+from glyptic.numbers import Arithmetic, Codes, encode
+from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Entry, Inputs, Layers, Values
-from glyptic.prove.claims.evaluation import WORDS_BELOW, BatchSetting, NumberedWords, Partial, constant_in, truth
+from glyptic.prove.claims.evaluation import BatchSetting, NumberedWords, Partial, constant_in, truth
 from glyptic.prove.elements.trie import Visit, Walk
-
-
-def arithmetic_for(format: AnyFormat, engine: Engine = "auto") -> Arithmetic:
-    """The arithmetic of an engine, by the rule of `exact.running`: compiled where that is proved exact."""
-    if engine == "reference" or (engine == "auto" and refusal(format) is not None):
-        return Reference(format)
-    from glyptic.numbers.fast import Fast
-
-    return Fast(format)  # type: ignore
 
 
 def brought(array: Any, source: Arithmetic, target: Arithmetic) -> Any:
@@ -158,7 +151,7 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
     subject, size = claim.subject, codes.shape[1]
     if isinstance(subject, Values):
         assert subject.format is not None
-        arithmetic = arithmetic_for(subject.format, engine)
+        arithmetic = arithmetic_for(subject.format, engine=engine)
         nowhere = np.zeros(size, bool)
         named = {name: Partial(x, nowhere) for name, x in zip(subject.names, arithmetic.values(codes), strict=True)}
         return BatchSetting(arithmetic, size, lambda node: named[node.name])
@@ -177,7 +170,7 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
         if isinstance(node, e.Logit):
             array = run.logits[transformer.answers.index(node.answer)]
         elif isinstance(node, e.Attention):
-            array = run.traced[node.stage(subject.first)][node.query, node.key]
+            array = run.traced[node.stage()][node.query, node.key]
         else:
             side = run.before if node.stage == "before" else run.after
             array = side[transformer.coordinate(node.coordinate), node.position]
@@ -191,7 +184,7 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
 
 
 @dataclass(frozen=True)
-class _BlockRun:
+class _RunOfValues:
     """One transformer's layers run on free values: residuals (d, positions, batch), and what is read off the last column."""
 
     arithmetic: Arithmetic
@@ -203,7 +196,7 @@ class _BlockRun:
     traced: Mapping[str, Any]  # scores and weights of heads (queries, keys, batch), for those that the claim reads
 
 
-def _run_of_block(claim: Claim, subject: Layers, name: str, codes: Codes, engine: Engine) -> _BlockRun:
+def _run_of_block(claim: Claim, subject: Layers, name: str, codes: Codes, engine: Engine) -> _RunOfValues:
     """The runs of a batch; where weights are free, of each of their values with the columns that have it."""
     transformer, entries = subject.transformers[name], subject.entries_of(name)
     before = residual_codes(subject, name, codes[: len(subject.free)])
@@ -220,7 +213,7 @@ def _run_of_block(claim: Claim, subject: Layers, name: str, codes: Codes, engine
     return _together(runs, np.argsort(order))
 
 
-def _together(runs: list[_BlockRun], order: np.ndarray) -> _BlockRun:
+def _together(runs: list[_RunOfValues], order: np.ndarray) -> _RunOfValues:
     """Runs side by side, then in another order."""
 
     def joined(*arrays: Any) -> Any:
@@ -229,7 +222,7 @@ def _together(runs: list[_BlockRun], order: np.ndarray) -> _BlockRun:
     names = ("before", "after", "failed", "logits", "answers")
     arrays = {name: joined(*(getattr(run, name) for run in runs)) for name in names}
     traced = {stage: joined(*(run.traced[stage] for run in runs)) for stage in runs[0].traced}
-    return _BlockRun(runs[0].arithmetic, **arrays, traced=traced)
+    return _RunOfValues(runs[0].arithmetic, **arrays, traced=traced)
 
 
 def with_entries(transformer: Transformer, entries: Mapping[Entry, int]) -> Transformer:
@@ -249,43 +242,23 @@ def with_entries(transformer: Transformer, entries: Mapping[Entry, int]) -> Tran
 
 def _run_of_weights(
     claim: Claim, subject: Layers, name: str, transformer: Transformer, codes: Codes, engine: Engine
-) -> _BlockRun:
+) -> _RunOfValues:
     whole, size = prepared_for(transformer, engine), codes.shape[2]
-    failed, undecided = np.zeros(size, bool), np.zeros(size, bool)
-    wanted, traced = stages_of_heads(claim, subject, name), {}
-
-    def noting(mask: np.ndarray) -> Any:
-        return lambda _, where: np.logical_or(mask, where.any(axis=0), out=mask)
-
-    def record(stage: str, array: Any) -> None:
-        if stage in wanted:
-            traced[stage] = array
-
+    layers, output = Watch(stages_of_heads(claim, name)), Watch()
     before = whole.arithmetic.values(codes)
-    after, _ = forward(part_of(subject, whole), before, State(), record, noting(failed))
-    logits, answers = None, np.zeros(size, int)
+    after, _ = forward(whole.part(subject.first, subject.last), before, observer=layers)
+    failed, logits, answers = np.zeros(size, bool) | layers.failed, None, np.zeros(size, int)
     if claim.reads_output:
-        found, _, answers = decide(whole, after[:, -1:], subject.positions - 1, _ignore, noting(undecided))
+        found, _, answers = decide(whole, after[:, -1:], subject.positions - 1, output)
         logits = whole.arithmetic.values(found.T)
-    answers = np.where(failed | undecided, UNDEFINED, answers)
-    return _BlockRun(whole.arithmetic, before, after, failed, logits, answers, traced)
+    answers = np.where(failed | output.failed, UNDEFINED, answers)
+    return _RunOfValues(whole.arithmetic, before, after, failed, logits, answers, layers.traced)
 
 
-def stages_of_heads(claim: Claim, subject: Layers, name: str) -> frozenset[str]:
-    """The scores and weights of heads that a claim reads of a transformer, as a run of the block's layers names them."""
+def stages_of_heads(claim: Claim, name: str) -> frozenset[str]:
+    """The scores and weights of heads that a claim reads of a transformer."""
     nodes = (*claim.requires.parts(), *claim.ensures.parts())
-    return frozenset(node.stage(subject.first) for node in nodes if isinstance(node, e.Attention) and node.of == name)
-
-
-def part_of(subject: Layers, whole: Prepared) -> Prepared:
-    """The layers that a block is about, with the final norm if the last of them is the last of all."""
-    last = len(whole.layers) if subject.last is None else subject.last
-    norm = whole.final_norm if last == len(whole.layers) else None
-    return replace(whole, layers=whole.layers[subject.first : last], final_norm=norm)
-
-
-def _ignore(_: str, __: Any) -> None:
-    """Nothing is traced here."""
+    return frozenset(node.stage() for node in nodes if isinstance(node, e.Attention) and node.of == name)
 
 
 def residual_codes(subject: Layers, name: str, codes: Codes) -> Codes:

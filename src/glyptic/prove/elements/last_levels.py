@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import Prepared, State, layer_norm, run_layer
+from glyptic.exact.forward import Prepared, State, forward
+from glyptic.exact.stages import Watch
 
 _MOST_POSITIONS = 16
 
@@ -54,26 +55,12 @@ def grow(prepared: Prepared, state: State, batch: int, levels: int, stages: froz
     transformer = prepared.transformer
     tokens = range(len(transformer.vocabulary))
     paths = tuple(path for size in range(1, levels + 1) for path in product(tokens, repeat=size))
-    failed = np.zeros((len(paths), batch), bool)
-    traced: dict[str, Any] = {}
-
-    def record(stage: str, array: Any) -> None:
-        if stage in stages:
-            traced[stage] = array
-
-    def complain(_: Any, where: np.ndarray) -> None:
-        np.logical_or(failed, where, out=failed)
-
+    watch = Watch(stages)
     residual = _embedded(prepared, paths, state.length, batch)
-    record("embedding", residual)
+    watch.record("embedding", residual)
     visible = _visible(paths, state.length, transformer.options.mask == "causal")
-    for l, layer in enumerate(prepared.layers):
-        earlier = (state.keys[l], state.values[l]) if state.length else None
-        residual, _, _ = run_layer(prepared, l, layer, residual, earlier, visible, record, complain)
-    if prepared.final_norm is not None:
-        residual = layer_norm(prepared.arithmetic, residual, prepared.final_norm, None, complain)
-        record("final_norm", residual)
-    return Crown(paths, residual, failed, traced)
+    residual, _ = forward(prepared, residual, state, watch, visible)
+    return Crown(paths, residual, np.zeros((len(paths), batch), bool) | watch.zero, watch.traced)
 
 
 def _embedded(prepared: Prepared, paths: tuple[tuple[int, ...], ...], length: int, batch: int) -> Any:

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide
 from glyptic.exact.forward import Prepared, State, embed, forward
-from glyptic.exact.running import TIED, UNDEFINED, decide, run_chunk
-from glyptic.exact.transformer import Transformer
+from glyptic.exact.running import extended, run_chunk
+from glyptic.exact.stages import Watch
 from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes
 from glyptic.prove.elements.last_levels import Crown, grow, levels_at_once
@@ -168,22 +169,11 @@ def _select(branch: Branch, items: np.ndarray) -> Branch:
 
 def _extend(walk: Walk, name: str, branch: Branch, added: np.ndarray) -> Branch:
     """New tokens (new, batch) read after those of a branch."""
-    prepared, stages = walk.prepared[name], walk.stages.get(name, frozenset())
-    failed = branch.failed.copy()
-    traced: dict[str, Any] = {}
-
-    def record(stage: str, array: Any) -> None:
-        if stage in stages:
-            before = branch.traced.get(stage)
-            traced[stage] = array if before is None else np.concatenate([before, array], axis=1)
-
-    def complain(_: Any, where: np.ndarray) -> None:
-        np.logical_or(failed, where.any(axis=0), out=failed)
-
-    residual = embed(prepared, added, branch.state.length)
-    record("embedding", residual)
-    residual, state = forward(prepared, residual, branch.state, record, complain)
-    return Branch(state, residual[:, -1:], failed, traced)
+    prepared, first = walk.prepared[name], branch.state.length
+    watch = Watch(walk.stages.get(name, ()))
+    residual, state = forward(prepared, embed(prepared, added, first, watch), branch.state, watch)
+    traced = {stage: extended(stage, branch.traced.get(stage), new, first) for stage, new in watch.traced.items()}
+    return Branch(state, residual[:, -1:], branch.failed | watch.failed, traced)
 
 
 def _visit(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch]) -> Visit:
@@ -204,29 +194,15 @@ def _chain(walk: Walk, name: str, branch: Branch, steps: int) -> tuple[np.ndarra
     answers: list[np.ndarray] = []
     undefined, tied = branch.failed, np.zeros_like(branch.failed)
     for step in range(steps):
-        zero = np.zeros_like(undefined)
-
-        def complain(_: Any, where: np.ndarray, zero: np.ndarray = zero) -> None:
-            np.logical_or(zero, where.any(axis=0), out=zero)
-
-        logits, _, numbers = decide(prepared, branch.last, branch.state.length - 1, _ignore, complain)
+        watch = Watch()
+        logits, _, numbers = decide(prepared, branch.last, branch.state.length - 1, watch)
         missing = undefined | branch.failed | tied
-        undefined = undefined | (branch.failed | zero) & ~tied
+        undefined = undefined | (branch.failed | watch.failed) & ~tied
         answers.append(np.where(tied, TIED, numbers))
         tied = answers[-1] == TIED
         if step + 1 < steps:
-            as_token = answer_tokens(prepared.transformer)
-            branch = _extend(walk, name, branch, as_token[np.maximum(numbers, 0)][None])
+            branch = _extend(walk, name, branch, as_tokens(prepared.transformer, numbers)[None])
     return np.where(undefined, UNDEFINED, np.stack(answers)), (logits, missing)
-
-
-def _ignore(_: str, __: Any) -> None:
-    """Nothing is traced here."""
-
-
-def answer_tokens(transformer: Transformer) -> np.ndarray:
-    """The token numbers of the answers, for chain of thought."""
-    return np.array([transformer.vocabulary.index(answer) for answer in transformer.answers])
 
 
 # Without sharing: full masks ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import FileError, FormatError
-from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
+from glyptic.exact import Norm, Options, Transformer
+from glyptic.exact.answers import WORDS_BELOW
+from glyptic.exact.files import StoredArrays, names_as_json
 from glyptic.exact.transformer import parts
 from glyptic.numbers import AnyFormat, parse_format
-from glyptic.prove.claims.evaluation import WORDS_BELOW
 from glyptic.prove.portable.reading import JsonPart
 from glyptic.prove.portable.words import is_coordinate, is_token, quoted
 
@@ -29,12 +30,7 @@ _MOST_NAMES = 1 << 13
 def transformer_to_json(transformer: Transformer) -> Json:
     """A transformer as plain JSON values."""
     return {
-        "name": transformer.name,
-        "format": str(transformer.format),
-        "vocabulary": list(transformer.vocabulary),
-        "coordinates": list(transformer.coordinates),
-        "answers": list(transformer.answers),
-        "options": asdict(transformer.options),
+        **names_as_json(transformer),
         "heads": [len(layer.heads) for layer in transformer.layers],
         "arrays": {name: _array_to_json(array) for name, array, _ in parts(transformer)},
     }
@@ -71,7 +67,7 @@ def transformer_from_json(part: JsonPart) -> Transformer:
     given = part.record(*names)
     format = format_from_json(given["format"])
     arrays = _Arrays(given["arrays"], format)
-    layers = tuple(_layer(arrays, l, heads) for l, heads in enumerate(given["heads"].wholes(0, _MOST_NAMES)))
+    layers = arrays.layers(given["heads"].wholes(0, _MOST_NAMES))
     made = Transformer(
         format,
         _names(given["vocabulary"], is_token),
@@ -114,39 +110,18 @@ def _options(part: JsonPart) -> Options:
     return Options(**{name: each.flag() if name == "scale" else each.text() for name, each in given.items()})  # type: ignore[arg-type]
 
 
-def _layer(arrays: _Arrays, l: int, heads: int) -> Layer:
-    return Layer(
-        tuple(arrays.gathered(Head, f"layers.{l}.heads.{h}") for h in range(heads)),
-        arrays.optional(FeedForward, f"layers.{l}.feed_forward"),
-        arrays.optional(Norm, f"layers.{l}.attention_norm"),
-        arrays.optional(Norm, f"layers.{l}.feed_forward_norm"),
-    )
-
-
-class _Arrays:
-    """The arrays of a transformer in a file, each to be taken once."""
+class _Arrays(StoredArrays):
+    """Arrays as their nonzero codes, of a file that nobody vouches for."""
 
     def __init__(self, part: JsonPart, format: AnyFormat) -> None:
-        self.part, self.format = part, format
-        self.left = part.entries()
-        self.room = MOST_WEIGHTS
-
-    def take(self, name: str) -> np.ndarray:
-        if name not in self.left:
-            raise FileError(f"{self.part.place} has no {name}.")
-        return self._array(self.left.pop(name))
-
-    def gathered(self, kind: type, prefix: str) -> Any:
-        return kind(**{field.name: self.take(f"{prefix}.{field.name}") for field in fields(kind)})
-
-    def optional(self, kind: type, prefix: str) -> Any:
-        return self.gathered(kind, prefix) if any(name.startswith(prefix + ".") for name in self.left) else None
+        super().__init__(part.place, part.entries())
+        self.format, self.room = format, MOST_WEIGHTS
 
     def all_taken(self) -> None:
         for name in self.left:
-            raise FileError(f"{self.part.place} has {quoted(name)}, which is not a part of the transformer.")
+            raise FileError(f"{self.place} has {quoted(name)}, which is not a part of the transformer.")
 
-    def _array(self, part: JsonPart) -> np.ndarray:
+    def read(self, part: JsonPart) -> np.ndarray:
         given = part.record("shape", "places", "codes")
         shape = given["shape"].wholes(0, MOST_WEIGHTS, count=2)
         size = prod(shape)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from glyptic.exact import Transformer
-from glyptic.exact.running import Engine, prepared_for
+from glyptic.exact.running import prepared_for
+from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
-from glyptic.prove.elements.batches import arithmetic_for
 
 
 def of_meaning(claim: Claim) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def of_enumeration(claim: Claim, engine: Engine) -> tuple[str, ...]:
     subject = claim.subject
     assert subject.format is not None
     transformers = [] if isinstance(subject, Values) else list(subject.transformers.values())
-    used = [prepared_for(t, engine).arithmetic for t in transformers] or [arithmetic_for(subject.format, engine)]
+    used = [prepared_for(t, engine).arithmetic for t in transformers] or [arithmetic_for(subject.format, engine=engine)]
     kernels = "compiled kernels compute in IEEE 754 hosts what fractions do (glyptic.numbers.hosts says why)"
     return (*of_meaning(claim), *([kernels] if type(used[0]).__name__ == "Fast" else []))
 

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import Prepared, State, forward
-from glyptic.exact.running import Engine, prepared_for
+from glyptic.exact.answers import given
+from glyptic.exact.forward import Prepared, forward
+from glyptic.exact.running import prepared_for
 from glyptic.exact.transformer import FeedForward, Transformer
 from glyptic.numbers import Codes
+from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Layers, Values
 from glyptic.prove.claims.evaluation import Inexpressible, Partial
-from glyptic.prove.elements.batches import arithmetic_for, brought, part_codes, part_of, residual_codes
+from glyptic.prove.elements.batches import brought, part_codes, residual_codes
 from glyptic.prove.methods.bounds.spans import Maybe, Span, SpanArithmetic, SpanSetting
 
 
@@ -43,7 +45,7 @@ class BoxSetting(SpanSetting):
         self.never = Maybe(np.zeros(self.size, bool), np.zeros(self.size, bool))
         if isinstance(subject, Values):
             assert subject.format is not None
-            self.arithmetic = SpanArithmetic(arithmetic_for(subject.format, engine))
+            self.arithmetic = SpanArithmetic(arithmetic_for(subject.format, engine=engine))
             spans = [self.arithmetic.between(a, b) for a, b in zip(low, high, strict=True)]
             self.variables = dict(zip(subject.names, spans, strict=True))
             return
@@ -77,15 +79,7 @@ class BoxSetting(SpanSetting):
         contest = [self._brought(run, logit) for logit in run.logits()]
         if options.answer == "softmax":
             contest, undefined = self._shares(contest, subtracted=options.attention == "max-subtracted")
-        words: dict[str, Maybe] = {}
-        for i, name in enumerate(run.transformer.answers):
-            rivals = [(j, other) for j, other in enumerate(contest) if j != i]
-            beats = [
-                self.compare("≥" if j > i and options.ties == "first" else ">", contest[i], other) for j, other in rivals
-            ]
-            words[name] = self.both([self.negation(undefined), *beats])
-        tied = self.both([self.negation(undefined), self.negation(self.either(list(words.values())))])
-        return {**words, "TIE": tied, "UNDEFINED": undefined}
+        return given(run.transformer, contest, undefined, self)
 
     def _shares(self, logits: list[Span], subtracted: bool) -> tuple[list[Span], Maybe]:
         """The softmax, and where it is 0/0."""
@@ -114,7 +108,7 @@ class _Run:
         interleaved = np.stack(ends, axis=1).reshape(2 * len(ends[0]), *ends[0].shape[1:])
         self.before = self.whole.arithmetic.values(interleaved)
         layers = _doubled_layers(subject, self.transformer, self.whole)
-        self.after, _ = forward(layers, self.before, State(), lambda *_: None, lambda *_: None)
+        self.after, _ = forward(layers, self.before)
 
     def read(self, node: e.Coordinate | e.Logit | e.Parameter) -> Span:
         if isinstance(node, e.Parameter):
@@ -153,7 +147,7 @@ def refusal(claim: Claim) -> str | None:
 
 
 def _doubled_layers(subject: Layers, transformer: Transformer, whole: Prepared) -> Prepared:
-    part, engine = part_of(subject, whole), whole.arithmetic
+    part, engine = whole.part(subject.first, subject.last), whole.arithmetic
 
     def feed_forward(of: FeedForward | None) -> Any:
         if of is None:

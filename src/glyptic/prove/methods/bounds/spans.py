@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from glyptic.numbers import Arithmetic, Codes, Format, encode
-from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.evaluation import ConditionSetting
 
 Array = Any
 
@@ -89,7 +89,7 @@ def _hull(corners: list[Array]) -> Span:
     return Span(reduce(lambda a, b: np.where(b < a, b, a), corners), reduce(lambda a, b: np.where(a < b, b, a), corners))
 
 
-class SpanSetting:
+class SpanSetting(ConditionSetting):
     """Truth over boxes, as `evaluation` asks for it; what names stand for is for the subclass."""
 
     arithmetic: Any  # SpanArithmetic
@@ -123,14 +123,6 @@ class SpanSetting:
             return Maybe(np.asarray(x.high < y.low, bool), np.asarray(x.low < y.high, bool))
         points = (x.low == x.high) & (y.low == y.high) & (x.low == y.low)
         return Maybe(np.asarray(points, bool), np.asarray((x.low <= y.high) & (y.low <= x.high), bool))
-
-    def same_word(self, left: e.Word, right: e.Word) -> Maybe:
-        a, b = self.word(left), self.word(right)
-        return self.either([self.both([a[name], b[name]]) for name in a if name in b])
-
-    def word(self, node: e.Word) -> dict[str, Maybe]:
-        """Each word with where it is the one."""
-        raise NotImplementedError
 
     def both(self, parts: Sequence[Maybe]) -> Maybe:
         every = np.ones(self.size, bool)

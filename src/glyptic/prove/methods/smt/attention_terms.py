@@ -86,19 +86,6 @@ class Terms(RoundedTerms):
             return (self.one, bits.TRUE) if a == 0 else (a, bits.FALSE)
         return a, self.equal(a, self.zero)  # a term may mean nothing where it is not read
 
-    def distribute(self, scores: list[Scalar], kind: Attention) -> tuple[list[Scalar], Any]:
-        """The weights of one query, and the condition under which they are 0/0."""
-        if kind in ("leftmost", "rightmost", "average"):
-            return self.hard(scores, kind), bits.FALSE
-        if kind == "max-subtracted":
-            largest = self.largest(scores)
-            scores = [self.scalar_subtract(score, largest) for score in scores]
-        exps = [self.scalar_exp(score) for score in scores]
-        denominator = self.sum(exps)
-        if isinstance(denominator, Fraction) and denominator == 0:
-            return [self.zero] * len(scores), bits.TRUE
-        return [self.scalar_divide(e, denominator) for e in exps], self.equal(denominator, self.zero)
-
     def hard(self, scores: list[Scalar], kind: Attention) -> list[Scalar]:
         largest = self.largest(scores)
         best = [self.equal(score, largest) for score in scores]

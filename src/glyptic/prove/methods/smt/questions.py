@@ -14,13 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from glyptic.exact.forward import Prepared, State, forward, prepare
-from glyptic.exact.transformer import TIE, Transformer
+from glyptic.exact.answers import contest, given
+from glyptic.exact.forward import forward, prepare
+from glyptic.exact.stages import Watch, stages
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Entry, Inputs, Layers, Values
-from glyptic.prove.claims.evaluation import Partial, Read, truth
-from glyptic.prove.elements.batches import free_names, part_codes, part_of, residual_codes, stages_of_heads
+from glyptic.prove.claims.evaluation import ConditionSetting, Partial, Read, alone, truth
+from glyptic.prove.elements.batches import free_names, part_codes, residual_codes
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
@@ -90,54 +91,26 @@ def pose(
 
 
 @dataclass
-class TermSetting:
+class TermSetting(ConditionSetting):
     """Names as terms and truth values as conditions; arrays are of shape (1,)."""
 
     arithmetic: Any  # Terms
     read_value: Callable[[Any], tuple[Scalar, Bits]]  # with the condition under which it does not exist
-    words: Mapping[str, Word] = field(default_factory=dict)  # the answer of each transformer
-    failed: Mapping[str, Bits] = field(default_factory=dict)  # the condition under which each meets 0/0
+    runs: Mapping[str, _RunOfTerms] = field(default_factory=dict)  # of each transformer
 
     def read(self, node: Read) -> Partial:
         number, missing = self.read_value(node)
-        return Partial(_array(number), missing)
+        return Partial(alone(number), missing)
 
     def replaced(self, x: np.ndarray, where: Bits, number: int) -> np.ndarray:
-        stand_in = _array(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
+        stand_in = alone(self.arithmetic.format.round(Fraction(number)))  # not every format has a 1
         return stand_in if where is TRUE else x  # a term may mean nothing where it is not read
 
-    def chosen(self, where: Bits, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.choose(where, x[0], y[0]))
-
-    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
-
-    def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Bits:
-        a, b, terms = x[0], y[0], self.arithmetic
-        match how:
-            case "=":
-                return terms.equal(a, b)
-            case "≠":
-                return bits.opposite(terms.equal(a, b))
-            case "<":
-                return terms.less(a, b)
-            case ">":
-                return terms.less(b, a)
-            case "≤":
-                return bits.opposite(terms.less(b, a))
-            case "≥":
-                return bits.opposite(terms.less(a, b))
-        raise AssertionError(how)
-
-    def same_word(self, left: e.Word, right: e.Word) -> Bits:
-        a, b = self._word(left), self._word(right)
-        return self.either([bits.both(a[name], b[name]) for name in a if name in b])
-
-    def _word(self, node: e.Word) -> Word:
+    def word(self, node: e.Word) -> Word:
         if isinstance(node, e.Text):
             return {node.text: TRUE}
-        if isinstance(node, e.Answer) and node.of in self.words:
-            return self.words[node.of]
+        if isinstance(node, e.Answer) and node.of in self.runs:
+            return self.runs[node.of].answer
         raise Inexpressible(f"{node}: a solver is asked about values, which have no tokens.")
 
     def both(self, parts: Sequence[Bits]) -> Bits:
@@ -151,14 +124,8 @@ class TermSetting:
 
     def decide(self, node: e.Accepted | e.Holds | e.Defined | e.SameChains) -> Bits:
         if isinstance(node, e.Defined):
-            return bits.opposite(self.failed[node.of])
+            return bits.opposite(self.runs[node.of].failed)
         raise Inexpressible(f"{node}: a solver is asked about values; inputs are enumerated.")
-
-
-def _array(scalar: Scalar) -> np.ndarray:
-    out = np.empty(1, dtype=object)
-    out[0] = scalar
-    return out
 
 
 # Blocks --------------------------------------------------------------------------------------------------------------------
@@ -174,7 +141,7 @@ def _products(subject: Layers) -> Products:
 
 
 def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping[str, Term]) -> TermSetting:
-    runs = {name: _run_of_block(claim, subject, name, terms, free) for name in subject.transformers}
+    runs: dict[str, _RunOfTerms] = {}
 
     def read(node: Any) -> tuple[Scalar, Bits]:
         transformer, run = subject.transformers[node.of], runs[node.of]
@@ -183,51 +150,53 @@ def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping
             fixed = terms.values(part_codes(transformer, node.part)[node.index][None])[0]
             return entries.get((node.part, node.index), fixed), FALSE
         if isinstance(node, e.Attention):
-            return run.traced[node.stage(subject.first)][node.query, node.key, 0], run.failed
+            return run.traced[node.stage()][node.query, node.key, 0], run.failed
         if isinstance(node, e.Logit):
-            return run.logits[transformer.answers.index(node.answer)], run.failed
+            return run.logits[transformer.answers.index(node.answer), 0, 0], run.failed
         row = transformer.coordinate(node.coordinate)
         if node.stage == "before":
             return run.before[row, node.position, 0], FALSE
         return run.after[row, node.position, 0], run.failed
 
-    words = {name: run.answer for name, run in runs.items()}
-    return TermSetting(terms, read, words, {name: run.failed for name, run in runs.items()})
+    setting = TermSetting(terms, read, runs)
+    for name in subject.transformers:
+        runs[name] = _run_of_block(claim, subject, name, setting, free)
+    return setting
 
 
 @dataclass(frozen=True)
-class _BlockRun:
+class _RunOfTerms:
     """One transformer's layers run on terms: residuals (d, positions, 1), and what is read off the last column."""
 
     before: np.ndarray
     after: np.ndarray
     failed: Bits  # 0/0 in attention
-    logits: list[Scalar]
+    logits: np.ndarray  # (answers, 1, 1)
     answer: Word
-    traced: Mapping[str, np.ndarray]  # scores and weights of heads, for those that the claim reads
+    traced: Mapping[str, np.ndarray]
 
 
-def _run_of_block(claim: Claim, subject: Layers, name: str, terms: Terms, free: Mapping[str, Term]) -> _BlockRun:
+def _run_of_block(
+    claim: Claim, subject: Layers, name: str, setting: TermSetting, free: Mapping[str, Term]
+) -> _RunOfTerms:
+    terms = setting.arithmetic
     whole = with_terms(prepare(subject.transformers[name], terms), free_entries(subject, name, free))
-    wanted, traced = stages_of_heads(claim, subject, name), {}
-    met: list[Bits] = []
-
-    def complain(_: Any, where: np.ndarray) -> None:
-        met.extend(bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in np.ravel(where))
-
-    def record(stage: str, array: np.ndarray) -> None:
+    before, watch, output = entering(subject, name, terms, free), Watch(stages(whole.transformer)), Watch()
+    after, _ = forward(whole.part(subject.first, subject.last), before, observer=watch)
+    for stage, array in watch.traced.items():
         terms.record(name, stage, whole.transformer.coordinates, array)
-        if stage in wanted:
-            traced[stage] = array
-
-    before = entering(subject, name, terms, free)
-    after, _ = forward(part_of(subject, whole), before, State(), record, complain)
-    failed = reduce(bits.either, met, FALSE)
+    failed, none = _met(watch), np.empty((0, 1, 1), object)
     if not claim.reads_output:
-        return _BlockRun(before, after, failed, [], {}, traced)
-    logits, contest, undecided = _contest(whole, after[:, -1:])
-    said = answer(whole.transformer, terms, contest, bits.either(failed, undecided))
-    return _BlockRun(before, after, failed, logits, said, traced)
+        return _RunOfTerms(before, after, failed, none, {}, watch.traced)
+    logits, shares = contest(whole, after[:, -1:], subject.positions - 1, output)
+    said = given(whole.transformer, list(shares[:, 0]), bits.either(failed, _met(output)), setting)
+    return _RunOfTerms(before, after, failed, logits, said, watch.traced)
+
+
+def _met(watch: Watch) -> Bits:
+    """The condition under which 0/0 is met."""
+    met = (c for _, where in watch.met for c in np.ravel(where))
+    return reduce(bits.either, (bits.truth(bool(c)) if isinstance(c, bool | np.bool_) else c for c in met), FALSE)
 
 
 def free_entries(subject: Layers, name: str, free: Mapping[str, Term]) -> dict[Entry, Scalar]:
@@ -243,30 +212,3 @@ def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term])
         if coordinate in transformer.coordinates:
             out[transformer.coordinate(coordinate), position, 0] = free[f"{coordinate}@{position}"]
     return out
-
-
-def _contest(prepared: Prepared, last: np.ndarray) -> tuple[list[Scalar], list[Scalar], Bits]:
-    """The logits; what the answer is the largest of, their softmax or they themselves; and when that is 0/0."""
-    terms, options = prepared.arithmetic, prepared.transformer.options
-    logits = list(terms.linear(prepared.output, last)[:, 0, 0])
-    if options.answer == "logits":
-        return logits, logits, FALSE
-    kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
-    shares, zero = terms.distribute(logits, kind)  # type: ignore[attr-defined]
-    return logits, shares, zero
-
-
-def answer(transformer: Transformer, terms: Terms, contest: list[Scalar], undefined: Bits) -> Word:
-    """Each answer with the condition under which it is given, TIE and UNDEFINED among them."""
-    defined = bits.opposite(undefined)
-    words: dict[str, Bits] = {}
-    for i, name in enumerate(transformer.answers):
-        wins = defined
-        for j, other in enumerate(contest):
-            if j != i:
-                at_least = j > i and transformer.options.ties == "first"
-                beats = bits.opposite(terms.less(contest[i], other)) if at_least else terms.less(other, contest[i])
-                wins = bits.both(wins, beats)
-        words[name] = wins
-    none = bits.opposite(reduce(bits.either, words.values(), FALSE))
-    return {**words, TIE: bits.both(defined, none), "UNDEFINED": undefined}

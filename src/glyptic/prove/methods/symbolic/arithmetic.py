@@ -130,17 +130,6 @@ class DiagramArithmetic(Scalarwise):
 
     # Attention ---------------------------------------------------------------------------------------------------------------
 
-    def distribute(self, scores: list[Diagram], kind: Attention) -> tuple[list[Diagram], Any]:
-        """The weights of one query, and the condition under which they are 0/0."""
-        if kind in ("leftmost", "rightmost", "average"):
-            return self.hard(scores, kind), False
-        if kind == "max-subtracted":
-            largest = self.largest(scores)
-            scores = [self.scalar_subtract(score, largest) for score in scores]
-        exps = [self.scalar_exp(score) for score in scores]
-        denominator, zero = self.scalar_divisor(self.sum(exps))
-        return [self.scalar_divide(e, denominator) for e in exps], zero
-
     def hard(self, scores: list[Diagram], kind: Attention) -> list[Diagram]:
         largest = self.largest(scores)
         best = [self.equal(score, largest) for score in scores]

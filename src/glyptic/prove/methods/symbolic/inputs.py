@@ -6,7 +6,7 @@ serves all lengths.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -14,18 +14,21 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import InputError
-from glyptic.exact.forward import Prepared, State, embed, forward, prepare
-from glyptic.exact.transformer import TIE, Transformer
+from glyptic.exact.answers import contest, given
+from glyptic.exact.forward import Prepared, embed, forward, prepare
+from glyptic.exact.stages import Watch, stages
+from glyptic.exact.transformer import Transformer
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import Format
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs
-from glyptic.prove.claims.evaluation import Inexpressible, Partial, truth
+from glyptic.prove.claims.evaluation import ConditionSetting, Inexpressible, Partial, alone, truth
 from glyptic.prove.elements.batches import part_codes
 from glyptic.prove.methods.symbolic.arithmetic import DiagramArithmetic
 from glyptic.prove.methods.symbolic.diagrams import Diagram, Diagrams
 
 Word = Mapping[str, Diagram]  # each word with the condition under which it is the one
+Output = tuple[np.ndarray, np.ndarray, Diagram]  # logits, what the answer is the largest of, (answers, 1); where that is 0/0
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ class Runs:
     tokens: FreeTokens
     longest: int
     _passes: dict[int, TokenRun] = field(default_factory=dict)
-    _outputs: dict[int, tuple[list[Diagram], Word]] = field(default_factory=dict)
+    _outputs: dict[int, Output] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         format = self.transformer.format
@@ -124,56 +127,33 @@ class Runs:
         residual = np.empty((*embedded.shape[:2], 1), dtype=object)
         for c, i in np.ndindex(embedded.shape[:2]):
             residual[c, i, 0] = self.tokens.diagrams.token(i, list(embedded[c, i]))
-        traced: dict[str, np.ndarray] = {"embedding": residual}
-        failed_at: list[Diagram] = [False] * positions
+        watch = Watch(stages(self.transformer))
+        watch.record("embedding", residual)
+        after, _ = forward(prepared, residual, observer=watch)
+        failed_at = [self._either(c for _, where in watch.met for c in where[i]) for i in range(positions)]
+        return TokenRun(prepared, watch.traced, after, failed_at)
 
-        def complain(_: Any, where: np.ndarray) -> None:
-            for i, row in enumerate(where):
-                failed_at[i] = reduce(self.arithmetic.either, row, failed_at[i])
-
-        after, _ = forward(prepared, residual, State(), traced.__setitem__, complain)
-        return TokenRun(prepared, traced, after, failed_at)
+    def _either(self, conditions: Iterable[Diagram]) -> Diagram:
+        return reduce(self.arithmetic.either, conditions, False)
 
     def failed(self, length: int) -> Diagram:
         """Whether 0/0 is met in the layers."""
-        return reduce(self.arithmetic.either, self.of_length(length).failed_at[:length], False)
+        return self._either(self.of_length(length).failed_at[:length])
 
-    def output(self, length: int) -> tuple[list[Diagram], Word]:
-        """Logits and answer."""
+    def output(self, length: int) -> Output:
+        """Logits, and what decides the answer."""
         if length not in self._outputs:
-            run, arithmetic, options = self.of_length(length), self.arithmetic, self.transformer.options
-            logits = list(arithmetic.linear(run.prepared.output, run.after[:, length - 1 : length])[:, 0, 0])
-            contest, undefined = logits, self.failed(length)
-            if options.answer == "softmax":
-                kind = "max-subtracted" if options.attention == "max-subtracted" else "softmax"
-                contest, zero = arithmetic.distribute(logits, kind)  # type: ignore[arg-type]
-                undefined = arithmetic.either(undefined, zero)
-            self._outputs[length] = logits, self._answer(contest, undefined)
+            run, watch = self.of_length(length), Watch()
+            logits, shares = contest(run.prepared, run.after[:, length - 1 : length], length - 1, watch)
+            met = [self.failed(length), *(c for _, where in watch.met for c in np.ravel(where))]
+            self._outputs[length] = logits[:, 0], shares[:, 0], self._either(met)
         return self._outputs[length]
-
-    def _answer(self, contest: list[Diagram], undefined: Diagram) -> Word:
-        """Each answer with the condition under which it is given, TIE and UNDEFINED among them."""
-        arithmetic = self.arithmetic
-        largest = arithmetic.largest(contest)
-        words: dict[str, Diagram] = {}
-        taken: Diagram = False
-        tied: Diagram = False
-        for name, one in zip(self.transformer.answers, contest, strict=True):
-            best = arithmetic.equal(one, largest)
-            tied = arithmetic.either(tied, arithmetic.both(best, taken))
-            words[name] = arithmetic.both(best, arithmetic.negation(taken))
-            taken = arithmetic.either(taken, best)
-        if self.transformer.options.ties == "first":
-            tied = False
-        given = arithmetic.negation(arithmetic.either(undefined, tied))
-        words = {name: arithmetic.both(given, won) for name, won in words.items()}
-        return {**words, TIE: arithmetic.both(tied, arithmetic.negation(undefined)), "UNDEFINED": undefined}
 
 
 # The claim's names -----------------------------------------------------------------------------------------------------------
 
 
-class InputSetting:
+class InputSetting(ConditionSetting):
     """What a claim's names stand for, at the inputs of one length; arrays are of shape (1,)."""
 
     def __init__(self, tokens: FreeTokens, length: int, runs: Mapping[str, Runs]) -> None:
@@ -184,47 +164,31 @@ class InputSetting:
         runs = self.runs[node.of]
         match node:
             case e.Parameter():
-                return Partial(_array(int(part_codes(runs.transformer, node.part)[node.index])), False)
+                return Partial(alone(int(part_codes(runs.transformer, node.part)[node.index])), False)
             case e.Logit():
-                number = runs.output(self.length)[0][runs.transformer.answers.index(node.answer)]
+                number = runs.output(self.length)[0][runs.transformer.answers.index(node.answer), 0]
             case e.Attention():
                 traced = runs.of_length(self.length).traced[node.stage()]
                 number = traced[self._position(node.query), self._position(node.key), 0]
             case _:
                 traced = runs.of_length(self.length).traced[node.stage]
                 number = traced[runs.transformer.coordinate(node.coordinate), self._position(node.position), 0]
-        return Partial(_array(number), runs.failed(self.length))
+        return Partial(alone(number), runs.failed(self.length))
 
     def _position(self, position: int) -> int:
         return position if position >= 0 else self.length + position
 
     def replaced(self, x: np.ndarray, where: Diagram, number: int) -> np.ndarray:
         stand_in = self.arithmetic.format.code(self.arithmetic.format.round(number))
-        return _array(self.arithmetic.choose(where, stand_in, x[0]))
+        return alone(self.arithmetic.choose(where, stand_in, x[0]))
 
-    def chosen(self, where: Diagram, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.choose(where, x[0], y[0]))
-
-    def larger(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _array(self.arithmetic.scalar_larger(x[0], y[0]))
-
-    def compare(self, how: str, x: np.ndarray, y: np.ndarray) -> Diagram:
-        a, b, arithmetic = x[0], y[0], self.arithmetic
-        if how in ("=", "≠"):
-            same = arithmetic.equal(a, b)
-            return same if how == "=" else arithmetic.negation(same)
-        less = arithmetic.less(a, b) if how in ("<", "≥") else arithmetic.less(b, a)
-        return less if how in ("<", ">") else arithmetic.negation(less)
-
-    def same_word(self, left: e.Word, right: e.Word) -> Diagram:
-        a, b = self._word(left), self._word(right)
-        return self.either([self.arithmetic.both(a[name], b[name]) for name in a if name in b])
-
-    def _word(self, node: e.Word) -> Word:
+    def word(self, node: e.Word) -> Word:
         if isinstance(node, e.Token):
             return self.tokens.word(self._position(node.position))
         if isinstance(node, e.Answer):
-            return self.runs[node.of].output(self.length)[1]
+            runs = self.runs[node.of]
+            _, shares, undefined = runs.output(self.length)
+            return given(runs.transformer, list(shares), undefined, self)
         assert isinstance(node, e.Text)
         return {node.text: True}
 
@@ -244,12 +208,6 @@ class InputSetting:
             return self.same_word(e.Answer(node.left), e.Answer(node.right))
         if isinstance(node, e.Defined):
             runs = self.runs[node.of]
-            failed = runs.failed(self.length) if node.attention else runs.output(self.length)[1]["UNDEFINED"]
+            failed = runs.failed(self.length) if node.attention else runs.output(self.length)[2]
             return self.negation(failed)
         raise Inexpressible(f"the Python predicate {node}")
-
-
-def _array(scalar: Diagram) -> np.ndarray:
-    out = np.empty(1, dtype=object)
-    out[0] = scalar
-    return out
