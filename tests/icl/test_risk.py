@@ -51,9 +51,9 @@ def test_moments_against_a_sample(index):
     law, rng = standard_laws(3)[index], np.random.default_rng(index)
     x = rng.standard_normal((400_000, 3)) @ np.linalg.cholesky(problem.covariance).T
     exact, found = law.moments(problem.covariance), estimate_moments(x, law.sample(rng, x), problem.covariance)
-    size = np.linalg.norm(exact.sigma)
+    size = np.linalg.norm(exact.xy_covariance)
     np.testing.assert_allclose(found.a, exact.a, atol=0.02 * np.sqrt(size))
-    np.testing.assert_allclose(found.sigma, exact.sigma, atol=0.06 * size)
+    np.testing.assert_allclose(found.xy_covariance, exact.xy_covariance, atol=0.06 * size)
     # Estimated moments are good enough to put in the theorem; a sample counts the noise in its floor.
     assert risk(problem, found, 8).with_noise == pytest.approx(risk(problem, exact, 8).with_noise, rel=0.03, abs=0)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from glyptic.arguments import Count, Stem
 from glyptic.cli.icl import flags
@@ -25,10 +24,8 @@ class DiversityCommand:
     M: flags.TestLength = 40
     spectrum: flags.Spectrum = "isotropic"
     noise_variance: flags.NoiseVariance = 0.0
-    tasks: tuple[Annotated[int, Count(1, 10**5)], ...] = ()
-    """numbers T of pretraining tasks; by default from 1 to 16 d"""
-    draws: Annotated[int, Count(2, 10**5)] = 100
-    """draws of the T tasks over which risks are averaged"""
+    tasks: flags.TaskNumbers = ()
+    draws: flags.Draws = 100
     seed: flags.TheSeed = 0
     out: Stem = Path("icl-diversity")
     """where the figure (.svg, .png) and its data (.csv) go"""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from glyptic.arguments import Count, Seed, Workers, check_fields, refused
+from glyptic.arguments import Count, Number, Seed, Workers, check_fields, refused
 from glyptic.icl.names import MEANING, Deviation, Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.text import table_of
 
@@ -38,10 +38,22 @@ Start = Annotated[Sigma | None, _flag("sigma")]
 StartDeviation = Annotated[Deviation, _flag("deviation")]
 Prompts = Annotated[PromptCount, _flag("prompts")]
 PromptsOrNone = Annotated[int, Count(0, 10**8), _flag("prompts", "; 0 for the formulas alone")]
+SlowPrompts = Annotated[PromptCount, _flag("slow_prompts")]
+TaskNumbers = Annotated[tuple[Annotated[int, Count(1, 10**5)], ...], _flag("tasks")]
+Draws = Annotated[int, Count(2, 10**5), _flag("draws")]
+Starts = Annotated[int, Count(1, 10**6), _flag("starts")]
+Tries = Annotated[int, Count(0, 10**6), _flag("tries")]
+OtherLengths = Annotated[tuple[Annotated[int, Count(1, 10**6)], ...], _flag("other_N")]
+Every = Annotated[Length, _flag("every")]
 TheSeed = Annotated[Seed, _flag("seed")]
 TrainingSteps = Annotated[Steps, _flag("steps")]
 StepsOrNone = Annotated[int, Count(0, 10**8), _flag("steps", "; 0 for none")]
 Batch = Annotated[PromptCount, _flag("batch")]
+Rate = Annotated[Annotated[float, Number(above=0, most=1e6)] | None, _flag("rate")]
+Curriculum = Annotated[int, Count(0), _flag("curriculum")]
+Width = Annotated[int, Count(1, 10**4), _flag("width")]
+Heads = Annotated[int, Count(1, 64), _flag("heads")]
+Rank = Annotated[int, Count(1, 64), _flag("rank")]
 Layers = Annotated[int, Count(1, 1000), _flag("layers")]
 Cells = Annotated[Workers, _flag("workers")]
 Backend = Annotated[Literal["loky", "ray", "dask", "sequential"], _flag("backend")]

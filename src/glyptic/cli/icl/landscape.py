@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from glyptic.arguments import Count, Stem
 from glyptic.cli.icl import flags
@@ -26,12 +25,9 @@ class LandscapeCommand:
     N: flags.TrainingLength = 10
     spectrum: flags.Spectrum = "inverse"
     deviation: flags.StartDeviation = 0.1
-    starts: Annotated[int, Count(1, 10**6)] = 400
-    """random starts"""
-    tries: Annotated[int, Count(0, 10**6)] = 100
-    """random points from which critical points are searched"""
-    other_N: tuple[Annotated[int, Count(1, 10**6)], ...] = ()
-    """training lengths for which the spurious minima are listed as well, without flows"""
+    starts: flags.Starts = 400
+    tries: flags.Tries = 100
+    other_N: flags.OtherLengths = ()
     seed: flags.TheSeed = 0
     out: Stem = Path("icl-landscape")
     """where the figure (.svg, .png) and its data (.csv) go"""

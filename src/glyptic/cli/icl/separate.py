@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from glyptic.arguments import Count, Stem
 from glyptic.cli.icl import flags
@@ -25,10 +24,8 @@ class SeparateCommand:
     N: flags.TrainingLength = 20
     spectrum: flags.Spectrum = "inverse"
     noise_variance: flags.NoiseVariance = 0.0
-    heads: Annotated[int, Count(1, 64)] = 4
-    """heads, each with a key, a query and a value of its own"""
-    rank: Annotated[int, Count(1, 64)] = 1
-    """rows of every head's key and query matrix"""
+    heads: flags.Heads = 4
+    rank: flags.Rank = 1
     deviation: flags.StartDeviation = 0.01
     seed: flags.TheSeed = 0
     out: Stem = Path("icl-separate")
