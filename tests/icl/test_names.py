@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -29,12 +29,12 @@ def command(where):
 
 
 def flags():
-    """(command, field, its type as written and read) for every flag."""
+    """(command, field, its type) for every flag."""
     for name, where in COMMANDS.items():
         kind = command(where)
-        scope = vars(importlib.import_module(kind.__module__))
+        hints = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
-            yield name, field.name, eval(field.type, scope)
+            yield name, field.name, hints[field.name]
 
 
 def rules_of(hint):

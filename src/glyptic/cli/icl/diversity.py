@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from glyptic.arguments import Count, Stem
+from glyptic.arguments import Count
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class DiversityCommand:
+class DiversityCommand(flags.TheoryCommand):
     """With how many pretraining tasks does linear attention learn to learn, and not the tasks?
 
     T tasks are drawn once, linear attention is trained on them to the minimum of its loss, in closed form, and its
@@ -27,15 +27,12 @@ class DiversityCommand:
     tasks: flags.TaskNumbers = ()
     draws: flags.Draws = 100
     seed: flags.TheSeed = 0
-    out: Stem = Path("icl-diversity")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-diversity")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         Count(1, 200)("--d", self.d)
         from glyptic.icl.theory import pictures, studies
 
-        problem = flags.problem(self)
         counts = sorted(set(self.tasks)) or studies.task_counts(self.d)
         rows = studies.diversity_study(problem, counts, self.draws, self.M, self.seed)
         flags.show(rows, digits=5)

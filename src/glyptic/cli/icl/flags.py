@@ -5,18 +5,19 @@ they describe; the table that is printed, the figure that is saved.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from glyptic.arguments import Count, Number, Seed, Workers, check_fields, refused
+from glyptic.arguments import Count, Number, Seed, Stem, Workers, check_fields, refused
 from glyptic.icl.names import MEANING, Deviation, Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.text import table_of
 
 if TYPE_CHECKING:
     from glyptic.figures import Data
-    from glyptic.icl.theory.problem import Problem
+    from glyptic.icl.theory.problem import Problem as Problem
 
 
 def _flag(name: str, note: str = "") -> Any:
@@ -47,6 +48,7 @@ OtherLengths = Annotated[tuple[Annotated[int, Count(1, 10**6)], ...], _flag("oth
 Every = Annotated[Length, _flag("every")]
 TheSeed = Annotated[Seed, _flag("seed")]
 TrainingSteps = Annotated[Steps, _flag("steps")]
+FigureStem = Annotated[Stem, tyro.conf.arg(help="where the figure (.svg, .png) and its data (.csv) go")]
 StepsOrNone = Annotated[int, Count(0, 10**8), _flag("steps", "; 0 for none")]
 Batch = Annotated[PromptCount, _flag("batch")]
 Rate = Annotated[Annotated[float, Number(above=0, most=1e6)] | None, _flag("rate")]
@@ -70,11 +72,23 @@ def check(command: Any) -> None:
     refuse_others({command.out.with_name(command.out.name + ending): b"" for ending in (".svg", ".png")})
 
 
-def problem(command: Any) -> Problem:
-    """The law of the prompts that --d, --N, --spectrum and --noise-variance describe."""
-    from glyptic.icl.theory.problem import Problem, spectrum
+@dataclass(frozen=True)
+class TheoryCommand:
+    """What the commands of the theory have in common: a law of prompts, of which they study something."""
 
-    return Problem(spectrum(command.spectrum, command.d), command.N, noise_variance=getattr(command, "noise_variance", 0.0))
+    d: TheDimension = 5
+    N: TrainingLength = 20
+    spectrum: Spectrum = "inverse"
+
+    def main(self) -> None:
+        from glyptic.icl.theory.problem import Problem, spectrum
+
+        check(self)
+        noise_variance = getattr(self, "noise_variance", 0.0)
+        self.study(Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=noise_variance))
+
+    def study(self, problem: Problem) -> None:
+        raise NotImplementedError
 
 
 def show(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> None:
