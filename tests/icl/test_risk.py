@@ -24,15 +24,10 @@ def check(index, prompts, seed):
     assert abs(found.sigmas(exact)) < 3
 
 
+@pytest.mark.parametrize(("prompts", "seed"), [(100_000, 50), pytest.param(1_000_000, 0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("index", range(len(LAWS)), ids=LAWS)
-def test_theorem_against_sampling(index):
-    check(index, 100_000, seed=index + 50)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("index", range(len(LAWS)), ids=LAWS)
-def test_theorem_against_a_million_prompts(index):
-    check(index, 1_000_000, seed=index)
+def test_theorem_against_sampling(index, prompts, seed):
+    check(index, prompts, index + seed)
 
 
 def test_every_part_is_needed():
