@@ -51,7 +51,7 @@ def test_dmmse_of_many_tasks_is_ridge():
 def test_ridge_risk_is_that_of_ridge():
     prompts = sample(LinearTask(3, 0.5), np.random.default_rng(4), 20_000, 5)
     error = (ridge_answers(prompts, 0.5, range(6)) - prompts.target) ** 2
-    expected = ridge_risk(3, 0.5, 5, samples=20_000)
+    expected = ridge_risk(3, 0.5, 5, prompts=20_000)
     assert np.all(np.abs(error.mean(0) - expected) < 5 * error.std(0) / np.sqrt(20_000))
 
 

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -17,7 +17,10 @@ from glyptic.icl import names
 
 COMMANDS = {name: where for name, (where, _) in cli.COMMANDS.items() if name.startswith("icl ")}
 FILES = sorted((Path(__file__).parents[2] / "docs" / "figures" / "in-context").glob("*.csv"))
-RETIRED = {"noise", "n", "m", "examples", "train_length", "test_length", "context_length", "scale", "error", "measured"}
+RETIRED = {
+    *("noise", "n", "m", "T", "samples", "examples", "train_length", "test_length", "context_length"),
+    *("scale", "error", "measured"),
+}
 
 
 def command(where):
@@ -26,12 +29,12 @@ def command(where):
 
 
 def flags():
-    """(command, field, its type as written and read) for every flag."""
+    """(command, field, its type) for every flag."""
     for name, where in COMMANDS.items():
         kind = command(where)
-        scope = vars(importlib.import_module(kind.__module__))
+        hints = get_type_hints(kind, include_extras=True)
         for field in dataclasses.fields(kind):
-            yield name, field.name, eval(field.type, scope)
+            yield name, field.name, hints[field.name]
 
 
 def rules_of(hint):
@@ -56,6 +59,17 @@ def test_every_flag_has_the_sentence_of_its_name():
     assert len(seen["N"]) >= 7
     assert len(seen["noise_variance"]) >= 4
     assert set(names.MEANING) == set(seen)  # and no sentence is without a flag
+
+
+def test_every_quantity_and_every_flag_of_two_commands_is_among_the_names():
+    """A flag that takes numbers, or that stands in two commands, says what it means in `icl.names`, once for all of them."""
+    commands = {}
+    for name, field, hint in flags():
+        commands.setdefault(field, set()).add(name)
+        assert field in names.MEANING or not rules_of(hint) or field == "out", (name, field)
+    shared = {field for field, where in commands.items() if len(where) > 1}
+    assert shared - set(names.MEANING) == {"out"}
+    assert set().union(*commands.values()) == set(COMMANDS)
 
 
 def test_a_flag_admits_the_same_values_in_every_command():
@@ -95,7 +109,8 @@ def test_a_name_has_one_type_in_every_function():
         "M": {"int", "float", "Length", "tuple[Length, ...]"},  # float: the limit of long prompts
         "d": {"int", "int | None", "Dimension", "tuple[Dimension, ...]", "Annotated[int, Count(2, 10**6)]"},
         "noise_variance": {"float", "Variance", "tuple[Variance, ...]", "Fraction"},
-        "sigma": {"Sigma", "Sigma | None", "float", "Array"},  # Array: Σ = Cov(xy) of the risk theorem
+        "sigma": {"Sigma", "Sigma | None", "float"},
+        "tasks": {"int", "TaskCount", "Sequence[int]", "tuple[int, ...]", "Annotated[int, Count(1, 10**7)]"},
         "prompts": {"int", "PromptCount", "Prompts"},
     }
     for where, name, kind in parameters():

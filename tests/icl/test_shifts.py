@@ -20,15 +20,10 @@ def check(index, prompts, seed):
     assert abs(found.sigmas(shifted_risk(P, shift, M))) < 3
 
 
+@pytest.mark.parametrize(("prompts", "seed"), [(100_000, 30), pytest.param(1_000_000, 0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("index", range(len(NAMES)), ids=NAMES)
-def test_formula_against_sampling(index):
-    check(index, 100_000, seed=index + 30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("index", range(len(NAMES)), ids=NAMES)
-def test_formula_against_a_million_prompts(index):
-    check(index, 1_000_000, seed=index)
+def test_formula_against_sampling(index, prompts, seed):
+    check(index, prompts, index + seed)
 
 
 @pytest.mark.parametrize("prompts", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

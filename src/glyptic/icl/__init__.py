@@ -20,7 +20,7 @@ The theory (`icl.theory`) needs numpy and scipy only:
 
 `names` says what every name means, in commands, functions and files alike. What trains or compares (`icl.experiments`: tasks,
 baselines, learners, training, comparisons, sweeps, headline figures) imports torch and scikit-learn, and is loaded only when its
-name is used. `figures` holds what both halves use to show results.
+name is used.
 
 >>> from glyptic import icl
 >>> problem = icl.Problem(icl.spectrum("inverse", 5), 20)
@@ -29,48 +29,74 @@ name is used. `figures` holds what both halves use to show results.
 True
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 # The theory's names are lifted: icl.loss is the function.
-_NAMES = {
-    "problem": ("Problem", "ProblemError", "spectrum"),
-    "lsa": ("Blocks", "linear_attention", "predict", "prompt"),
-    "loss": ("gradient", "hessian", "loss", "loss_and_gradient"),
-    "optimum": ("excess", "gamma", "minimum_loss", "optimal_blocks", "optimal_map"),
-    "theorem": ("AboveThreshold", "initial_blocks", "pl_constant", "pl_ratio", "threshold"),
-    "flow": ("Trajectory", "full_flow"),
-    "reduced": ("logistic", "reduced_flow"),
-    "risk": ("Moments", "Risk", "estimate_moments", "risk"),
-    "labels": ("LabelLaw", "standard_laws"),
-    "shifts": ("Shift", "shifted_risk", "standard_shifts"),
-    "random_covariance": ("RandomDiagonal", "optimal_map_over"),
-    "depth": ("best_descent", "preconditioned_gd", "sparse_lsa"),
-    "wishart": ("wishart_moments",),
-    "quartic": ("Quartic",),
-    "profile": ("Profile",),
-    "isotropic": ("isotropic_landscape",),
-    "heads": ("ConvexLoss", "head_flows"),
-    "separate": ("SeparateFlow", "fixed_points", "head_time", "learnt_shares", "separate_flow", "staircase"),
-    "diversity": ("diversity_limit", "diversity_rows", "new_task_risk", "pool_risk", "pretrained_blocks"),
-    "landscape": ("basins", "classify", "critical_points", "rank_one_point"),
-}
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
-_PARTS = ("theory", "experiments", "figures", "names")
+if TYPE_CHECKING:
+    from glyptic.icl import experiments as experiments
+    from glyptic.icl import names as names
+    from glyptic.icl import theory as theory
+    from glyptic.icl.theory.depth import best_descent as best_descent
+    from glyptic.icl.theory.depth import preconditioned_gd as preconditioned_gd
+    from glyptic.icl.theory.depth import sparse_lsa as sparse_lsa
+    from glyptic.icl.theory.diversity import diversity_limit as diversity_limit
+    from glyptic.icl.theory.diversity import diversity_rows as diversity_rows
+    from glyptic.icl.theory.diversity import new_task_risk as new_task_risk
+    from glyptic.icl.theory.diversity import pool_risk as pool_risk
+    from glyptic.icl.theory.diversity import pretrained_blocks as pretrained_blocks
+    from glyptic.icl.theory.flow import Trajectory as Trajectory
+    from glyptic.icl.theory.flow import full_flow as full_flow
+    from glyptic.icl.theory.heads import ConvexLoss as ConvexLoss
+    from glyptic.icl.theory.heads import head_flows as head_flows
+    from glyptic.icl.theory.isotropic import isotropic_landscape as isotropic_landscape
+    from glyptic.icl.theory.labels import LabelLaw as LabelLaw
+    from glyptic.icl.theory.labels import standard_laws as standard_laws
+    from glyptic.icl.theory.landscape import basins as basins
+    from glyptic.icl.theory.landscape import classify as classify
+    from glyptic.icl.theory.landscape import critical_points as critical_points
+    from glyptic.icl.theory.landscape import rank_one_point as rank_one_point
+    from glyptic.icl.theory.loss import gradient as gradient
+    from glyptic.icl.theory.loss import hessian as hessian
+    from glyptic.icl.theory.loss import loss as loss
+    from glyptic.icl.theory.loss import loss_and_gradient as loss_and_gradient
+    from glyptic.icl.theory.lsa import Blocks as Blocks
+    from glyptic.icl.theory.lsa import linear_attention as linear_attention
+    from glyptic.icl.theory.lsa import predict as predict
+    from glyptic.icl.theory.lsa import prompt as prompt
+    from glyptic.icl.theory.optimum import excess as excess
+    from glyptic.icl.theory.optimum import gamma as gamma
+    from glyptic.icl.theory.optimum import minimum_loss as minimum_loss
+    from glyptic.icl.theory.optimum import optimal_blocks as optimal_blocks
+    from glyptic.icl.theory.optimum import optimal_map as optimal_map
+    from glyptic.icl.theory.problem import Problem as Problem
+    from glyptic.icl.theory.problem import ProblemError as ProblemError
+    from glyptic.icl.theory.problem import spectrum as spectrum
+    from glyptic.icl.theory.profile import Profile as Profile
+    from glyptic.icl.theory.quartic import Quartic as Quartic
+    from glyptic.icl.theory.random_covariance import RandomDiagonal as RandomDiagonal
+    from glyptic.icl.theory.random_covariance import optimal_map_over as optimal_map_over
+    from glyptic.icl.theory.reduced import logistic as logistic
+    from glyptic.icl.theory.reduced import reduced_flow as reduced_flow
+    from glyptic.icl.theory.risk import Moments as Moments
+    from glyptic.icl.theory.risk import Risk as Risk
+    from glyptic.icl.theory.risk import estimate_moments as estimate_moments
+    from glyptic.icl.theory.risk import risk as risk
+    from glyptic.icl.theory.separate import SeparateFlow as SeparateFlow
+    from glyptic.icl.theory.separate import fixed_points as fixed_points
+    from glyptic.icl.theory.separate import head_time as head_time
+    from glyptic.icl.theory.separate import learnt_shares as learnt_shares
+    from glyptic.icl.theory.separate import separate_flow as separate_flow
+    from glyptic.icl.theory.separate import staircase as staircase
+    from glyptic.icl.theory.shifts import Shift as Shift
+    from glyptic.icl.theory.shifts import shifted_risk as shifted_risk
+    from glyptic.icl.theory.shifts import standard_shifts as standard_shifts
+    from glyptic.icl.theory.theorem import AboveThreshold as AboveThreshold
+    from glyptic.icl.theory.theorem import initial_blocks as initial_blocks
+    from glyptic.icl.theory.theorem import pl_constant as pl_constant
+    from glyptic.icl.theory.theorem import pl_ratio as pl_ratio
+    from glyptic.icl.theory.theorem import threshold as threshold
+    from glyptic.icl.theory.wishart import wishart_moments as wishart_moments
+else:
+    from glyptic.lazy import lazily
 
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    """Load a part of this room, or the module that a public name lives in, at its first use."""
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.theory.{_HOME[name]}"), name)
-    if name in _PARTS:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, *_PARTS]
+    __getattr__, __dir__, __all__ = lazily(__name__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from glyptic.arguments import Count, Stem, affordable
+from glyptic.arguments import Stem, affordable
 from glyptic.cli.icl import flags
 from glyptic.cli.idle import refuse_idle
 
@@ -25,13 +25,11 @@ class CompareCommand:
     overlapping-query, scale-x:C, scale-y:C, noise:V (more noise, of variance V)"""
     d: flags.TheDimension = 5
     N: flags.TrainingLength = 20
-    every: Annotated[int, Count(1, 10**9)] = 2
-    """a point of the curve at each so many examples"""
+    every: flags.Every = 2
     baselines: tuple[str, ...] = ALL
     """which: ols ridge lasso knn average cart boosting net"""
     prompts: flags.Prompts = 1000
-    slow_prompts: Annotated[int, Count(1, 10**8)] = 200
-    """prompts for lasso, boosting and net, the first of the others'"""
+    slow_prompts: flags.SlowPrompts = 200
     steps: flags.StepsOrNone = 0
     seed: flags.TheSeed = 0
     out: Stem = Path("icl-compare")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from glyptic.arguments import Count, Stem
+from glyptic.arguments import Count
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class DiversityCommand:
+class DiversityCommand(flags.TheoryCommand):
     """With how many pretraining tasks does linear attention learn to learn, and not the tasks?
 
     T tasks are drawn once, linear attention is trained on them to the minimum of its loss, in closed form, and its
@@ -25,20 +24,15 @@ class DiversityCommand:
     M: flags.TestLength = 40
     spectrum: flags.Spectrum = "isotropic"
     noise_variance: flags.NoiseVariance = 0.0
-    tasks: tuple[Annotated[int, Count(1, 10**5)], ...] = ()
-    """numbers T of pretraining tasks; by default from 1 to 16 d"""
-    draws: Annotated[int, Count(2, 10**5)] = 100
-    """draws of the T tasks over which risks are averaged"""
+    tasks: flags.TaskNumbers = ()
+    draws: flags.Draws = 100
     seed: flags.TheSeed = 0
-    out: Stem = Path("icl-diversity")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-diversity")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         Count(1, 200)("--d", self.d)
         from glyptic.icl.theory import pictures, studies
 
-        problem = flags.problem(self)
         counts = sorted(set(self.tasks)) or studies.task_counts(self.d)
         rows = studies.diversity_study(problem, counts, self.draws, self.M, self.seed)
         flags.show(rows, digits=5)

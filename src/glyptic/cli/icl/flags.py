@@ -5,18 +5,19 @@ they describe; the table that is printed, the figure that is saved.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from glyptic.arguments import Count, Seed, Workers, check_fields, refused
+from glyptic.arguments import Count, Number, Seed, Stem, Workers, check_fields, refused
 from glyptic.icl.names import MEANING, Deviation, Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.text import table_of
 
 if TYPE_CHECKING:
     from glyptic.figures import Data
-    from glyptic.icl.theory.problem import Problem
+    from glyptic.icl.theory.problem import Problem as Problem
 
 
 def _flag(name: str, note: str = "") -> Any:
@@ -38,10 +39,23 @@ Start = Annotated[Sigma | None, _flag("sigma")]
 StartDeviation = Annotated[Deviation, _flag("deviation")]
 Prompts = Annotated[PromptCount, _flag("prompts")]
 PromptsOrNone = Annotated[int, Count(0, 10**8), _flag("prompts", "; 0 for the formulas alone")]
+SlowPrompts = Annotated[PromptCount, _flag("slow_prompts")]
+TaskNumbers = Annotated[tuple[Annotated[int, Count(1, 10**5)], ...], _flag("tasks")]
+Draws = Annotated[int, Count(2, 10**5), _flag("draws")]
+Starts = Annotated[int, Count(1, 10**6), _flag("starts")]
+Tries = Annotated[int, Count(0, 10**6), _flag("tries")]
+OtherLengths = Annotated[tuple[Annotated[int, Count(1, 10**6)], ...], _flag("other_N")]
+Every = Annotated[Length, _flag("every")]
 TheSeed = Annotated[Seed, _flag("seed")]
 TrainingSteps = Annotated[Steps, _flag("steps")]
+FigureStem = Annotated[Stem, tyro.conf.arg(help="where the figure (.svg, .png) and its data (.csv) go")]
 StepsOrNone = Annotated[int, Count(0, 10**8), _flag("steps", "; 0 for none")]
 Batch = Annotated[PromptCount, _flag("batch")]
+Rate = Annotated[Annotated[float, Number(above=0, most=1e6)] | None, _flag("rate")]
+Curriculum = Annotated[int, Count(0), _flag("curriculum")]
+Width = Annotated[int, Count(1, 10**4), _flag("width")]
+Heads = Annotated[int, Count(1, 64), _flag("heads")]
+Rank = Annotated[int, Count(1, 64), _flag("rank")]
 Layers = Annotated[int, Count(1, 1000), _flag("layers")]
 Cells = Annotated[Workers, _flag("workers")]
 Backend = Annotated[Literal["loky", "ray", "dask", "sequential"], _flag("backend")]
@@ -58,11 +72,23 @@ def check(command: Any) -> None:
     refuse_others({command.out.with_name(command.out.name + ending): b"" for ending in (".svg", ".png")})
 
 
-def problem(command: Any) -> Problem:
-    """The law of the prompts that --d, --N, --spectrum and --noise-variance describe."""
-    from glyptic.icl.theory.problem import Problem, spectrum
+@dataclass(frozen=True)
+class TheoryCommand:
+    """What the commands of the theory have in common: a law of prompts, of which they study something."""
 
-    return Problem(spectrum(command.spectrum, command.d), command.N, noise_variance=getattr(command, "noise_variance", 0.0))
+    d: TheDimension = 5
+    N: TrainingLength = 20
+    spectrum: Spectrum = "inverse"
+
+    def main(self) -> None:
+        from glyptic.icl.theory.problem import Problem, spectrum
+
+        check(self)
+        noise_variance = getattr(self, "noise_variance", 0.0)
+        self.study(Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=noise_variance))
+
+    def study(self, problem: Problem) -> None:
+        raise NotImplementedError
 
 
 def show(rows: Sequence[Mapping[str, Any]], digits: int = 4) -> None:

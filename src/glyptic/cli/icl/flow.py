@@ -7,12 +7,11 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from glyptic.arguments import Stem
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class FlowCommand:
+class FlowCommand(flags.TheoryCommand):
     """Train linear attention on in-context regression by exact gradient flow, and compare the end with the theorem.
 
     No sampling: the population loss is a polynomial, the flow a differential equation in d + 2 unknowns. The figure
@@ -21,23 +20,17 @@ class FlowCommand:
     Example: glyptic icl flow --d 20 --spectrum kappa:100
     """
 
-    d: flags.TheDimension = 5
-    N: flags.TrainingLength = 20
-    spectrum: flags.Spectrum = "inverse"
     noise_variance: flags.NoiseVariance = 0.0
     sigma: flags.Start = None
     full: bool = True
     """also solve for all (d+1)² weights and compare (skipped above d = 12)"""
-    out: Stem = Path("icl-flow")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-flow")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         from glyptic.icl.theory import pictures, studies
         from glyptic.icl.theory.reduced import reduced_flow
         from glyptic.icl.theory.theorem import initial_blocks, pl_constant, threshold
 
-        problem = flags.problem(self)
         sigma = threshold(problem) / 2 if self.sigma is None else self.sigma
         with warnings.catch_warnings(record=True) as caught:
             start = initial_blocks(problem, sigma)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from glyptic.arguments import Count, Stem
+from glyptic.arguments import Count
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class LandscapeCommand:
+class LandscapeCommand(flags.TheoryCommand):
     """Which minima does the loss of linear attention have, and how often does gradient flow miss the global one?
 
     The convergence theorem starts with two blocks of the weights at zero. Off that start there may be minima that are not global:
@@ -24,25 +23,18 @@ class LandscapeCommand:
 
     d: flags.TheDimension = 2
     N: flags.TrainingLength = 10
-    spectrum: flags.Spectrum = "inverse"
     deviation: flags.StartDeviation = 0.1
-    starts: Annotated[int, Count(1, 10**6)] = 400
-    """random starts"""
-    tries: Annotated[int, Count(0, 10**6)] = 100
-    """random points from which critical points are searched"""
-    other_N: tuple[Annotated[int, Count(1, 10**6)], ...] = ()
-    """training lengths for which the spurious minima are listed as well, without flows"""
+    starts: flags.Starts = 400
+    tries: flags.Tries = 100
+    other_N: flags.OtherLengths = ()
     seed: flags.TheSeed = 0
-    out: Stem = Path("icl-landscape")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-landscape")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         Count(2, 5)("--d", self.d)
         from glyptic.icl.theory import pictures, studies
         from glyptic.icl.theory.landscape import basins, critical_points
 
-        problem = flags.problem(self)
         points = critical_points(problem, self.tries, self.seed)
         found = basins(problem, self.starts, self.deviation, self.seed)
         rows = [

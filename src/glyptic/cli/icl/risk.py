@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from glyptic.arguments import Stem
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class RiskCommand:
+class RiskCommand(flags.TheoryCommand):
     """How well does linear attention, trained on noiseless linear labels, predict labels of other laws?
 
     The risk is exact and has three parts: the floor that no linear predictor can pass, the variance of a short test
@@ -18,20 +17,14 @@ class RiskCommand:
     Example: glyptic icl risk --d 10 --N 100 --M 30
     """
 
-    d: flags.TheDimension = 5
-    N: flags.TrainingLength = 20
     M: flags.TestLength = 20
-    spectrum: flags.Spectrum = "inverse"
     prompts: flags.PromptsOrNone = 100_000
     seed: flags.TheSeed = 0
-    out: Stem = Path("icl-risk")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-risk")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         from glyptic.icl.theory import pictures, studies
 
-        problem = flags.problem(self)
         rows = studies.risk_rows(problem, self.M, self.prompts, self.seed)
         flags.show(rows)
         by_M = studies.risk_by_M(problem, self.prompts, self.seed)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from glyptic.arguments import Count, Stem
+from glyptic.arguments import Count
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class SeparateCommand:
+class SeparateCommand(flags.TheoryCommand):
     """What changes when keys and queries are trained as matrices of their own, not as their product?
 
     The loss then rests at every set of at most heads × rank eigendirections, its values are known in closed form, and
@@ -22,25 +21,18 @@ class SeparateCommand:
     """
 
     d: flags.TheDimension = 4
-    N: flags.TrainingLength = 20
-    spectrum: flags.Spectrum = "inverse"
     noise_variance: flags.NoiseVariance = 0.0
-    heads: Annotated[int, Count(1, 64)] = 4
-    """heads, each with a key, a query and a value of its own"""
-    rank: Annotated[int, Count(1, 64)] = 1
-    """rows of every head's key and query matrix"""
+    heads: flags.Heads = 4
+    rank: flags.Rank = 1
     deviation: flags.StartDeviation = 0.01
     seed: flags.TheSeed = 0
-    out: Stem = Path("icl-separate")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-separate")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         Count(1, 16)("--d", self.d)
         from glyptic.icl.theory import pictures, studies
         from glyptic.icl.theory.separate import fixed_points, separate_flow
 
-        problem = flags.problem(self)
         path = separate_flow(problem, self.heads, self.rank, self.deviation, self.seed)
         rows = studies.stair_rows(path, self.heads * self.rank)
         flags.show(rows, digits=6)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from glyptic.arguments import Stem
 from glyptic.cli.icl import flags
 
 
 @dataclass(frozen=True)
-class ShiftCommand:
+class ShiftCommand(flags.TheoryCommand):
     """What happens to trained linear attention when tasks, queries, noise or inputs change at test time?
 
     One formula answers for all. Tasks and queries may change freely; the covariance of the inputs may not, and training
@@ -18,21 +17,16 @@ class ShiftCommand:
     Example: glyptic icl shift --d 10 --N 200 --M 200
     """
 
-    d: flags.TheDimension = 5
     N: flags.TrainingLength = 40
     M: flags.TestLength = 40
-    spectrum: flags.Spectrum = "inverse"
     noise_variance: flags.NoiseVariance = 0.0
     prompts: flags.PromptsOrNone = 50_000
     seed: flags.TheSeed = 0
-    out: Stem = Path("icl-shift")
-    """where the figure (.svg, .png) and its data (.csv) go"""
+    out: flags.FigureStem = Path("icl-shift")
 
-    def main(self) -> None:
-        flags.check(self)
+    def study(self, problem: flags.Problem) -> None:
         from glyptic.icl.theory import pictures, studies
 
-        problem = flags.problem(self)
         rows = studies.shift_rows(problem, self.M, self.prompts, self.seed)
         flags.show(rows)
         scales, random = studies.scale_curves(problem, self.M), studies.random_curves(self.d)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from glyptic.arguments import Count, Number, Stem, affordable
+from glyptic.arguments import Stem, affordable
 from glyptic.cli.icl import flags
 from glyptic.cli.idle import refuse_idle
 
@@ -29,14 +29,11 @@ class TrainCommand:
     """sgd follows the gradient flow: its curve is drawn over it"""
     steps: flags.TrainingSteps = 1000
     batch: flags.Batch = 256
-    rate: Annotated[float, Number(above=0, most=1e6)] | None = None
-    """learning rate; by default 0.03 (adam), 0.02 (sgd), 0.002 (decoder)"""
+    rate: flags.Rate = None
     layers: flags.Layers = 3
-    width: Annotated[int, Count(1, 10**4)] = 64
-    """width of `decoder`"""
+    width: flags.Width = 64
     sigma: flags.Start = None
-    curriculum: Annotated[int, Count(0)] = 0
-    """raise the active dimensions by 1 and the examples by 2 every so many steps; 0 for no curriculum"""
+    curriculum: flags.Curriculum = 0
     seed: flags.TheSeed = 0
     prompts: flags.Prompts = 10_000
     out: Stem = Path("icl-train")

@@ -36,8 +36,8 @@ def ridge_answers(prompts: Prompts, noise_variance: Variance, counts: Sequence[i
 
 
 @checked
-def discrete_answers(prompts: Prompts, tasks: Array, noise_variance: Variance, counts: Sequence[int]) -> Array:
-    """dMMSE of Raventós et al.: the posterior mean when w is one of the rows of `tasks` (T, d), all equally likely.
+def discrete_answers(prompts: Prompts, pool: Array, noise_variance: Variance, counts: Sequence[int]) -> Array:
+    """dMMSE of Raventós et al.: the posterior mean when w is one of the rows of `pool` (T, d), all equally likely.
 
     >>> from glyptic.icl.experiments.prompts import sample
     >>> from glyptic.icl.experiments.tasks import TaskPool
@@ -47,10 +47,10 @@ def discrete_answers(prompts: Prompts, tasks: Array, noise_variance: Variance, c
     >>> bool(np.mean((answer[:, 0] - prompts.target[:, 2]) ** 2) < 0.1)
     True
     """
-    tasks = as_finite("tasks", tasks, (None, prompts.query_x.shape[2]))
+    pool = as_finite("pool of tasks", pool, (None, prompts.query_x.shape[2]))
     if noise_variance == 0:
         raise ProblemError("dMMSE needs label noise: without it the posterior is not defined, so use noise_variance > 0.")
-    fits = np.einsum("bnd,td->btn", prompts.context_x, tasks)
+    fits = np.einsum("bnd,td->btn", prompts.context_x, pool)
     misfit = np.cumsum((prompts.context_y[:, None, :] - fits) ** 2, axis=2)  # after 1 … N examples
     misfit = np.concatenate([np.zeros_like(misfit[:, :, :1]), misfit], axis=2)
     columns = []
@@ -58,12 +58,12 @@ def discrete_answers(prompts: Prompts, tasks: Array, noise_variance: Variance, c
         logits = -misfit[:, :, k] / (2.0 * noise_variance)
         posterior = np.exp(logits - logits.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-        columns.append(np.einsum("bt,td,bd->b", posterior, tasks, prompts.query_x[:, k]))
+        columns.append(np.einsum("bt,td,bd->b", posterior, pool, prompts.query_x[:, k]))
     return np.stack(columns, axis=1)
 
 
 @checked
-def ridge_risk(d: Dimension, noise_variance: Variance, N: Length, samples: PromptCount = 4000, seed: Seed = 0) -> Array:
+def ridge_risk(d: Dimension, noise_variance: Variance, N: Length, prompts: PromptCount = 4000, seed: Seed = 0) -> Array:
     """Risk of Bayes-optimal ridge after k = 0 … N examples, x ~ N(0, I): E tr(XᵀX/s² + I)⁻¹, sampled, (N + 1,).
 
     >>> ridge_risk(5, 0.25, N=2).round(2)[0]                          # nothing seen: E⟨w, x⟩² = d
@@ -71,7 +71,7 @@ def ridge_risk(d: Dimension, noise_variance: Variance, N: Length, samples: Promp
     """
     if noise_variance == 0:
         raise ProblemError("the risk of ridge needs a noise variance above 0: without it d examples leave none.")
-    x = np.random.default_rng(seed).standard_normal((samples, N, d))
+    x = np.random.default_rng(seed).standard_normal((prompts, N, d))
     outer = np.cumsum(np.einsum("bni,bnj->bnij", x, x), axis=1)
     traces = np.trace(np.linalg.inv(outer / noise_variance + np.eye(d)), axis1=2, axis2=3)
     return np.concatenate([[float(d)], traces.mean(axis=0)])

@@ -22,22 +22,22 @@ from glyptic.icl.theory.depth import best_descent
 from glyptic.icl.theory.problem import Array, Problem, positive_count
 
 
-def sampled_moments(d: int, N: int, samples: int = 40_000) -> Array:
-    """S = XᵀX/N, (samples, d, d), always the same ones: what is compared on them shares its sampling error.
+def sampled_moments(d: int, N: int, prompts: int = 40_000) -> Array:
+    """S = XᵀX/N, (prompts, d, d), always the same ones: what is compared on them shares its sampling error.
 
     By Bartlett's decomposition: a triangular factor instead of N inputs.
     """
     rng = np.random.default_rng([positive_count("dimension d", d), positive_count("N", N)])
     if d > N:
-        x = rng.standard_normal((samples, N, d))
+        x = rng.standard_normal((prompts, N, d))
         return x.transpose(0, 2, 1) @ x / N
-    factor = np.tril(rng.standard_normal((samples, d, d)), -1)
-    factor[:, np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(N - np.arange(d), (samples, d)))
+    factor = np.tril(rng.standard_normal((prompts, d, d)), -1)
+    factor[:, np.arange(d), np.arange(d)] = np.sqrt(rng.chisquare(N - np.arange(d), (prompts, d)))
     return factor @ factor.transpose(0, 2, 1) / N
 
 
 def descent_risk(preconditioners: Sequence[Array], moments: Array) -> Array:
-    """‖(I − SA_1)…(I − SA_L)‖²_F, (samples,): the risk given the inputs of a prompt, averaged over w and x_q."""
+    """‖(I − SA_1)…(I − SA_L)‖²_F, (prompts,): the risk given the inputs of a prompt, averaged over w and x_q."""
     eye = np.eye(moments.shape[1])
     residual = eye
     for A in preconditioners:

@@ -102,8 +102,8 @@ class DiversityLimit:
 
 
 @checked
-def diversity_limit(problem: Problem, T: TaskCount, M: float) -> DiversityLimit:
-    """The average over the draw of T tasks in the proportional limit, trained on N examples and asked after M.
+def diversity_limit(problem: Problem, tasks: TaskCount, M: float) -> DiversityLimit:
+    """The average over the draw of so many tasks in the proportional limit, trained on N examples and asked after M.
 
     >>> problem = Problem.isotropic(20, N=10**6)
     >>> [round(diversity_limit(problem, T, float("inf")).new, 2) for T in (5, 15, 40)]     # max(0, d − T)
@@ -114,12 +114,12 @@ def diversity_limit(problem: Problem, T: TaskCount, M: float) -> DiversityLimit:
     sigma = np.maximum(np.linalg.eigvalsh(root @ problem.prior @ root), 0.0)
     d, power = problem.d, problem.label_power
     c = power / (problem.N + 1)
-    zeta = _effective_ridge(sigma, c, T)
-    slope = 1 / (1 - np.sum((sigma / (sigma + zeta)) ** 2) / T)  # dζ/dc
+    zeta = _effective_ridge(sigma, c, tasks)
+    slope = 1 / (1 - np.sum((sigma / (sigma + zeta)) ** 2) / tasks)  # dζ/dc
     F = zeta * np.sum(1 / (sigma + zeta)) / c  # (d − df)/c without its cancellation
     FF = F / c - slope * np.sum(sigma / (sigma + zeta) ** 2) / c
     identity = (float(d), F, FF)
-    new = (float(sigma.sum()), T * (zeta / c - 1), T * (zeta - c * slope) / c**2)
+    new = (float(sigma.sum()), tasks * (zeta / c - 1), tasks * (zeta - c * slope) / c**2)
     pool = (float(sigma.sum()), d - c * F, F - c * FF)  # R'F = 1 − cF
     q = problem.N / (problem.N + 1)
     return DiversityLimit(*(_spectral_risk(q, c, power / M, 1 / M, identity, weighted) for weighted in (new, pool)))
@@ -145,7 +145,7 @@ def _effective_ridge(sigma: Array, c: float, T: int) -> float:
 
 @checked
 def diversity_rows(
-    problem: Problem, counts: Sequence[int], M: float, draws: Draws = 100, label_block: bool = True, seed: Seed = 0
+    problem: Problem, tasks: Sequence[int], M: float, draws: Draws = 100, label_block: bool = True, seed: Seed = 0
 ) -> list[dict[str, Any]]:
     """For every number T of tasks: the risks on new tasks and on the pool, averaged over draws of the pool, with standard errors.
 
@@ -158,12 +158,12 @@ def diversity_rows(
     M = length_or_limit("test length M", M)
     best = new_task_risk(problem, optimal_blocks(problem), M)
     rows = []
-    for T in tqdm([Count(1, 10**6)("T", T) for T in counts], desc="numbers of tasks", leave=False, delay=1.0):
+    for T in tqdm([Count(1, 10**6)("tasks", T) for T in tasks], desc="numbers of tasks", leave=False, delay=1.0):
         rng = np.random.default_rng([seed, T])
         seen = np.array([_one_draw(problem, T, M, label_block, rng) for _ in range(draws)])
         mean, error = seen.mean(axis=0), seen.std(axis=0, ddof=1) / np.sqrt(draws)
         limit = diversity_limit(problem, T, M)
-        row = {"T": T, "new": mean[0], "new_standard_error": error[0], "pool": mean[1], "pool_standard_error": error[1]}
+        row = {"tasks": T, "new": mean[0], "new_standard_error": error[0], "pool": mean[1], "pool_standard_error": error[1]}
         rows.append(row | {"new_limit": limit.new, "pool_limit": limit.pool, "best": best})
     return rows
 

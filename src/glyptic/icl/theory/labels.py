@@ -38,7 +38,7 @@ class LabelLaw:
 def linear(w: ArrayLike, noise_variance: float = 0.0) -> LabelLaw:
     """y = ⟨w, x⟩ + N(0, s²): Σ = (wᵀΛw + s²)Λ + ΛwwᵀΛ.
 
-    >>> linear([1.0, 0.0], noise_variance=0.25).moments(np.eye(2)).sigma
+    >>> linear([1.0, 0.0], noise_variance=0.25).moments(np.eye(2)).xy_covariance
     array([[2.25, 0.  ],
            [0.  , 1.25]])
     """

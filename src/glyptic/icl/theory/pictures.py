@@ -246,7 +246,7 @@ def draw_diversity(problem: Problem, rows: Sequence[Mapping[str, Any]], curves: 
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.9))
     unit, best = problem.signal_power, rows[0]["best"]
     plain = [row for row in rows if row["model"] == "K"]
-    T = np.array([row["T"] for row in plain])
+    T = np.array([row["tasks"] for row in plain])
     colours = {"new": COLOURS["measured"], "pool": COLOURS["theory"]}
     for kind, name in (("new", "new tasks"), ("pool", "the T tasks")):
         limit = [row[f"{kind}_limit"] / unit for row in plain]
@@ -267,7 +267,8 @@ def draw_diversity(problem: Problem, rows: Sequence[Mapping[str, Any]], curves: 
     for colour, N in zip(SERIES, lengths, strict=False):
         chosen = [row for row in curves if row["N"] == N]
         label = "N = M → ∞" if lengths[-1] == N else f"N = M = {N}"
-        middle.semilogx([row["T"] / problem.d for row in chosen], [row["new_limit"] for row in chosen], color=colour, label=label)
+        shares, risks = zip(*((row["tasks"] / problem.d, row["new_limit"]) for row in chosen), strict=True)
+        middle.semilogx(shares, risks, color=colour, label=label)
     middle.axvline(1, color=COLOURS["muted"], linestyle=":", linewidth=1)
     middle.set(title="New tasks, limit d → ∞: a transition at T = d", xlabel="T / d", ylabel="risk on new tasks / E⟨w, x_q⟩²")
     middle.legend(loc="upper right")

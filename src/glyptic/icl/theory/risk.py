@@ -41,7 +41,7 @@ class Moments:
 
     a: Array
     """(d,): Λ⁻¹E[xy], the best linear predictor."""
-    sigma: Array
+    xy_covariance: Array
     """(d, d): Cov(xy)."""
     floor: float
     """min_w E(⟨w, x⟩ − f(x))² = E f² − aᵀΛa, f(x) = E[y|x]."""
@@ -50,11 +50,11 @@ class Moments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", as_finite("a", self.a, (None,)))
-        object.__setattr__(self, "sigma", as_square("covariance Σ of xy", self.sigma, len(self.a)))
+        object.__setattr__(self, "xy_covariance", as_square("covariance Σ of xy", self.xy_covariance, len(self.a)))
         object.__setattr__(self, "floor", non_negative("floor min_w E(⟨w,x⟩−f(x))²", self.floor))
         object.__setattr__(self, "noise_variance", non_negative("noise variance E Var(y|x)", self.noise_variance))
-        require_semidefinite("covariance Σ of xy", self.sigma)
-        if max(np.abs(self.a).max(initial=0), np.abs(self.sigma).max()) > 1e100:
+        require_semidefinite("covariance Σ of xy", self.xy_covariance)
+        if max(np.abs(self.a).max(initial=0), np.abs(self.xy_covariance).max()) > 1e100:
             raise ProblemError("the moments are above 1e100: change the units, so that they are near 1.")
 
 
@@ -83,7 +83,7 @@ def risk(problem: Problem, moments: Moments, M: float) -> Risk:
     """The theorem; `M` is M, and `float("inf")` gives the limit of long test contexts.
 
     >>> problem = Problem.isotropic(2, N=18)                  # Γ = (1 + 3/18) I
-    >>> noiseless = Moments(a=[1, 0], sigma=[[2, 0], [0, 1]], floor=0)     # y = x_1
+    >>> noiseless = Moments(a=[1, 0], xy_covariance=[[2, 0], [0, 1]], floor=0)     # y = x_1
     >>> parts = risk(problem, noiseless, M=30)
     >>> round(parts.variance * 30 / 3 * (7 / 6) ** 2, 12), round(parts.bias * 7 ** 2, 12), parts.floor
     (1.0, 1.0, 0.0)
@@ -93,7 +93,7 @@ def risk(problem: Problem, moments: Moments, M: float) -> Risk:
     M = length_or_limit("test length M", M)
     P, L = optimal_map(problem), problem.covariance
     lack = P @ L @ moments.a - moments.a
-    variance = np.sum(moments.sigma * (P @ L @ P)) / M
+    variance = np.sum(moments.xy_covariance * (P @ L @ P)) / M
     return Risk(moments.floor, float(variance), float(lack @ L @ lack), moments.noise_variance)
 
 

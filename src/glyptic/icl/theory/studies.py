@@ -239,11 +239,11 @@ def task_counts(d: int) -> list[int]:
     return sorted({max(1, round(d * share)) for share in (0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4, 8, 16)} | {1, 2})
 
 
-def diversity_study(problem: Problem, counts: Sequence[int], draws: int, M: int, seed: int) -> list[Row]:
+def diversity_study(problem: Problem, tasks: Sequence[int], draws: int, M: int, seed: int) -> list[Row]:
     """Both models, with K alone and with the label block k, for every number of tasks."""
     rows: list[Row] = []
     for model, label_block in (("K", False), ("K and k", True)):
-        rows += [{"model": model, **row} for row in diversity_rows(problem, counts, M, draws, label_block, seed)]
+        rows += [{"model": model, **row} for row in diversity_rows(problem, tasks, M, draws, label_block, seed)]
     return rows
 
 
@@ -255,5 +255,5 @@ def diversity_curves(problem: Problem) -> list[Row]:
         N = max(1, round(share * problem.d))
         at = Problem(problem.covariance, N, problem.prior, problem.noise_variance)
         for T in counts:
-            rows.append({"N": N, "T": int(T), "new_limit": diversity_limit(at, int(T), N).new / problem.signal_power})
+            rows.append({"N": N, "tasks": int(T), "new_limit": diversity_limit(at, int(T), N).new / problem.signal_power})
     return rows
