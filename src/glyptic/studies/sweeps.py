@@ -42,7 +42,15 @@ from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.portable.claims import digest, doubts
 from glyptic.prove.portable.pinning import code_of_glyptic
 from glyptic.prove.portable.reading import read_json, sealed
-from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict, verdict_from_json, verdict_to_json
+from glyptic.prove.verdicts.answers import (
+    Proved,
+    Refuted,
+    Unknown,
+    Vacuous,
+    Verdict,
+    verdict_from_json,
+    verdict_to_json,
+)
 from glyptic.studies.grids import format_grid
 from glyptic.text import table
 

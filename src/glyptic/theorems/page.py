@@ -14,7 +14,7 @@ from pathlib import Path
 from glyptic.files import write_whole
 from glyptic.parallel import cores, scatter
 from glyptic.theorems.catalogue import THEOREMS
-from glyptic.theorems.mutation import Breaking, break_all
+from glyptic.theorems.mutation import Mutations, break_all
 from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, Row, prove_all
 
 BROKEN_IN = "fixed:3"
@@ -56,7 +56,7 @@ _TRUST = """
 """
 
 
-def page(rows: Sequence[Row], plain: Sequence[Row], broken: Sequence[Breaking]) -> str:
+def page(rows: Sequence[Row], plain: Sequence[Row], broken: Sequence[Mutations]) -> str:
     """The whole page."""
     found = {one.theorem: one for one in broken}
     says = {theorem.name: theorem.says for theorem in THEOREMS}
@@ -99,7 +99,7 @@ def _refusals(rows: Sequence[Row]) -> str:
     return "\n".join(["## Refused", "", *refused, ""]) if refused else ""
 
 
-def _unmissed(broken: Sequence[Breaking]) -> str:
+def _unmissed(broken: Sequence[Mutations]) -> str:
     """Weights that a theorem does not need, and why that can be."""
     listed = [f"- {one.theorem}: {', '.join(one.unmissed)}" for one in broken if one.unmissed]
     if not listed:
