@@ -238,10 +238,11 @@ def _version(python: str) -> tuple[int, ...]:
 
 def test_every_python_on_this_machine_gives_the_same_digest(tmp_path):
     """The module alone, in a package of its own: other versions have no numpy here."""
-    (tmp_path / "glyptic" / "prove").mkdir(parents=True)
+    (tmp_path / "glyptic" / "prove" / "portable").mkdir(parents=True)
     (tmp_path / "glyptic" / "__init__.py").write_text(f"__version__ = {glyptic.__version__!r}\n")
-    (tmp_path / "glyptic" / "prove" / "__init__.py").write_text("")
-    shutil.copy(pinning.__file__, tmp_path / "glyptic" / "prove" / "pinning.py")
+    for room in ("prove", "prove/portable"):
+        (tmp_path / "glyptic" / room / "__init__.py").write_text("")
+    shutil.copy(pinning.__file__, tmp_path / "glyptic" / "prove" / "portable" / "pinning.py")
     (tmp_path / "judging.py").write_text(JUDGING)
     (tmp_path / "helpers.py").write_text(HELPERS.format(limit=3))
     said = {of_script(tmp_path, python, tmp_path) for python in (sys.executable, *other_pythons())}
