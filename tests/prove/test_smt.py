@@ -15,7 +15,7 @@ from glyptic.exact import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, number, parse_format
 from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, variables
 from glyptic.prove.claims.claim import inputs, layers
-from glyptic.prove.claims.expressions import after, answer, before, defined, logit, token
+from glyptic.prove.claims.expressions import Variable, after, answer, before, defined, logit, token
 from glyptic.prove.methods import smt
 from glyptic.prove.methods.smt.exp_staircase import exp_code
 from glyptic.prove.methods.smt.solvers import SOLVERS, Reply, SolverLimits, ask
@@ -292,7 +292,7 @@ def test_a_check_at_its_memory_limit_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["a|b", "x\\y", "exp.0", "n1", "(x)", "é"])
 def test_any_name_will_do(name) -> None:
-    v = prove.expressions.Variable(name)
+    v = Variable(name)
     claim = Claim(Values([name], Fixed(4)), exp(v) >= 1)
     assert smt.check(claim, Fixed(4)).counterexample.values == {name: "-1/16"}
 

@@ -26,13 +26,14 @@ class ClaimError(GlypticError, ValueError):
 class Node:
     """Anything in an expression; equality is a condition, so nodes are told apart by identity.
 
-    Every kind of node is a frozen dataclass, and `shows` is how it prints, if that is a matter of its fields alone.
+    What has fields is a frozen dataclass, and `shows` is how it prints, if that is a matter of its fields alone.
     """
 
     __hash__ = object.__hash__
 
     def __init_subclass__(cls, shows: str = "") -> None:
-        dataclass(frozen=True, eq=False)(cls)
+        if "__annotations__" in vars(cls):
+            dataclass(frozen=True, eq=False)(cls)
         if shows:
             cls.__str__ = lambda self: shows.format(self)  # type: ignore[method-assign]
 
