@@ -39,31 +39,18 @@ def equivalence(a: Transformer, b: Transformer, max_length: Length, *, min_lengt
 
 @checked
 def language(
-    transformer: Transformer,
-    of: Language,
-    max_length: Length | None = None,
-    *,
-    yes: str = "YES",
-    no: str = "NO",
-    min_length: Length = 1,
-    steps: Steps = 1,
-    **limits: Unpack[Limits],
-) -> Verdict:
+    transformer: Transformer, of: Language, max_length: Length | None = None, *, yes: str = "YES", no: str = "NO",
+    min_length: Length = 1, steps: Steps = 1, **limits: Unpack[Limits],
+) -> Verdict:  # fmt: skip
     """Whether a decider answers yes exactly on a language, given by an automaton or a predicate, and no elsewhere."""
     return check(recognition(transformer, of, max_length, yes=yes, no=no, min_length=min_length, steps=steps), **limits)
 
 
 @checked
 def recognition(
-    transformer: Transformer,
-    of: Language,
-    max_length: Length | None = None,
-    *,
-    yes: str = "YES",
-    no: str = "NO",
-    min_length: Length = 1,
-    steps: Steps = 1,
-) -> Claim:
+    transformer: Transformer, of: Language, max_length: Length | None = None, *, yes: str = "YES", no: str = "NO",
+    min_length: Length = 1, steps: Steps = 1,
+) -> Claim:  # fmt: skip
     """The claim behind `language`."""
     for word in (yes, no):
         if word not in transformer.answers:
@@ -77,13 +64,9 @@ def recognition(
 
 @checked
 def decisive(
-    transformer: Transformer,
-    max_length: Length | None = None,
-    *,
-    min_length: Length = 1,
-    steps: Steps = 1,
+    transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, steps: Steps = 1,
     **limits: Unpack[Limits],
-) -> Verdict:
+) -> Verdict:  # fmt: skip
     """Whether every input gets an answer: no tie, no 0/0."""
     return check(decisiveness(transformer, max_length, min_length=min_length, steps=steps), **limits)
 

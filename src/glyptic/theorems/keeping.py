@@ -17,7 +17,7 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.questions import pose
 from glyptic.prove.portable.claims import digest
 from glyptic.prove.verdicts.answers import Unknown, verdict_from_json, verdict_to_json
-from glyptic.theorems.mutation import Breaking
+from glyptic.theorems.mutation import Mutations
 from glyptic.theorems.proving import Row, TheoremJob, read_scope, theorem
 
 KIND, VERSION = "glyptic.prove.library", 1
@@ -57,15 +57,15 @@ class KeptRows:
             about = {"verdict": verdict, "refusal": row.refusal, "seconds": round(row.seconds, 2)}
             self.file.enter(_key(job), question_digest(job), about)
 
-    def breaking(self, name: str, scope: str) -> Breaking | None:
+    def breaking(self, name: str, scope: str) -> Mutations | None:
         """What came of a theorem's broken weights, if its claim is still the same."""
 
-        def read(data: dict[str, Any]) -> Breaking:
-            return Breaking(name, scope, data["weights"], data["refuted"], tuple(data["unmissed"]))
+        def read(data: dict[str, Any]) -> Mutations:
+            return Mutations(name, scope, data["weights"], data["refuted"], tuple(data["unmissed"]))
 
         return self.file.find(f"{name} | {scope} | broken", lambda: claim_digest(name, scope), read)
 
-    def enter_breaking(self, found: Breaking) -> None:
+    def enter_breaking(self, found: Mutations) -> None:
         """Keep it."""
         counts = {"weights": found.weights, "refuted": found.refuted, "unmissed": list(found.unmissed)}
         digest = claim_digest(found.theorem, found.scope)

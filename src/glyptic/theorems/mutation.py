@@ -61,7 +61,7 @@ def _without(built: Transformer, part: str, place: tuple[int, ...]) -> Transform
 
 
 @dataclass(frozen=True)
-class Breaking:
+class Mutations:
     """How many of a construction's weights the theorem misses when they are gone, and which it does not."""
 
     theorem: str
@@ -71,7 +71,7 @@ class Breaking:
     unmissed: tuple[str, ...]
 
 
-def break_all(name: str, scope: str, seconds: float | None = 60.0) -> Breaking:
+def break_all(name: str, scope: str, seconds: float | None = 60.0) -> Mutations:
     """Break every weight of a construction in turn."""
     format, products = read_scope(scope)
     unmissed, total = [], 0
@@ -79,4 +79,4 @@ def break_all(name: str, scope: str, seconds: float | None = 60.0) -> Breaking:
         total += 1
         if not isinstance(smt.check(mutant.claim, format, seconds=seconds), Refuted):
             unmissed.append(mutant.weight)
-    return Breaking(name, scope, total, total - len(unmissed), tuple(unmissed))
+    return Mutations(name, scope, total, total - len(unmissed), tuple(unmissed))

@@ -23,7 +23,7 @@ from glyptic.files.reading import read_bytes
 from glyptic.parallel import cores, stream
 from glyptic.theorems.catalogue import THEOREMS
 from glyptic.theorems.keeping import KeptRows
-from glyptic.theorems.mutation import Breaking, break_all
+from glyptic.theorems.mutation import Mutations, break_all
 from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, Row, prove_all, theorem
 
 BROKEN_IN = "fixed:3"
@@ -83,7 +83,7 @@ class Marks:
     found: dict[str, str] = field(default_factory=dict)  # broken weights, such as 3 of 3
     unmissed: dict[str, str] = field(default_factory=dict)
 
-    def renewed(self, rows: Sequence[Row], plain: Sequence[Row], broken: Sequence[Breaking]) -> Marks:
+    def renewed(self, rows: Sequence[Row], plain: Sequence[Row], broken: Sequence[Mutations]) -> Marks:
         """With what has been run in place of what was told."""
         of = {(row.theorem, row.scope): row for row in rows}
         refused = {at: reason for at, reason in self.refused.items() if at not in of}
@@ -146,7 +146,7 @@ def _markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 
 
-def broken(names: Sequence[str], kept: Path | None, workers: int | None) -> list[Breaking]:
+def broken(names: Sequence[str], kept: Path | None, workers: int | None) -> list[Mutations]:
     """Every weight of these constructions broken in turn, in one scope; what is kept is not done again."""
     store = None if kept is None else KeptRows(kept)
     done = {name: one for name in names if store is not None and (one := store.breaking(name, BROKEN_IN)) is not None}

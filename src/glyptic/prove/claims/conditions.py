@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, dataclass_transform
 
 from glyptic.errors import GlypticError
 from glyptic.languages.automata import Automaton
@@ -22,10 +22,20 @@ class ClaimError(GlypticError, ValueError):
     """A claim that cannot be read: a name that does not exist, a position out of reach, a condition used as a bool."""
 
 
+@dataclass_transform(frozen_default=True, eq_default=False)
 class Node:
-    """Anything in an expression; equality is a condition, so nodes are told apart by identity."""
+    """Anything in an expression; equality is a condition, so nodes are told apart by identity.
+
+    What has fields is a frozen dataclass, and `shows` is how it prints, if that is a matter of its fields alone.
+    """
 
     __hash__ = object.__hash__
+
+    def __init_subclass__(cls, shows: str = "") -> None:
+        if "__annotations__" in vars(cls):
+            dataclass(frozen=True, eq=False)(cls)
+        if shows:
+            cls.__str__ = lambda self: shows.format(self)  # type: ignore[method-assign]
 
     def children(self) -> Iterator[Node]:
         """The nodes that this one is made of."""
@@ -82,6 +92,10 @@ class Condition(Node):
 
     __lt__ = __le__ = __gt__ = __ge__ = _no_order
 
+    def __format__(self, how: str) -> str:
+        """As it prints, or, with "()", as it does within another."""
+        return inside(self) if how == "()" else str(self)
+
     def __bool__(self) -> bool:
         raise ClaimError(f"the condition {self} is not a bool: write & | ~ >> for and, or, not, implies; no a < b < c.")
 
@@ -94,26 +108,17 @@ def condition(x: Any) -> Condition:
     raise ClaimError(f"{x} is {said}, not a condition; comparisons go in parentheses: (x > 0) & (y > 0).")
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(Condition):
+class Comparison(Condition, shows="{0.left} {0.how} {0.right}"):
     how: Literal["=", "≠", "<", "≤", ">", "≥"]
     left: Value
     right: Value
 
-    def __str__(self) -> str:
-        return f"{self.left} {self.how} {self.right}"
 
-
-@dataclass(frozen=True, eq=False)
-class SameWord(Condition):
+class SameWord(Condition, shows="{0.left} = {0.right}"):
     left: Word
     right: Word
 
-    def __str__(self) -> str:
-        return f"{self.left} = {self.right}"
 
-
-@dataclass(frozen=True, eq=False)
 class Junction(Condition):
     """All of some conditions, or any of them; all of none is true."""
 
@@ -129,7 +134,6 @@ class Junction(Condition):
         return sign.join(map(inside, self.conditions))
 
 
-@dataclass(frozen=True, eq=False)
 class Negation(Condition):
     part: Condition
 
@@ -139,60 +143,39 @@ class Negation(Condition):
         return f"¬{inside(self.part)}"
 
 
-@dataclass(frozen=True, eq=False)
-class Implication(Condition):
+class Implication(Condition, shows="{0.premise:()} ⇒ {0.conclusion:()}"):
     premise: Condition
     conclusion: Condition
 
-    def __str__(self) -> str:
-        return f"{inside(self.premise)} ⇒ {inside(self.conclusion)}"
 
-
-@dataclass(frozen=True, eq=False)
-class Equivalence(Condition):
+class Equivalence(Condition, shows="{0.left:()} ⇔ {0.right:()}"):
     """Both sides are true, or both are false; where one of them is neither, so is this."""
 
     left: Condition
     right: Condition
 
-    def __str__(self) -> str:
-        return f"{inside(self.left)} ⇔ {inside(self.right)}"
 
-
-@dataclass(frozen=True, eq=False)
-class Let(Condition):
+class Let(Condition, shows="let {0.name} = {0.value}: {0.body}"):
     """A condition in which a name stands for a value; `expressions.let` makes it."""
 
     name: str
     value: Value
     body: Condition
 
-    def __str__(self) -> str:
-        return f"let {self.name} = {self.value}: {self.body}"
 
-
-@dataclass(frozen=True, eq=False)
-class Accepted(Condition):
+class Accepted(Condition, shows="input ∈ {0.automaton.name}"):
     """The input is in the language of an automaton."""
 
     automaton: Automaton
 
-    def __str__(self) -> str:
-        return f"input ∈ {self.automaton.name}"
 
-
-@dataclass(frozen=True, eq=False)
-class Holds(Condition):
+class Holds(Condition, shows="{0.name}(input)"):
     """A Python predicate is true of the input, given as a string (or a tuple of tokens longer than one character)."""
 
     predicate: Callable[[Any], bool]
     name: str
 
-    def __str__(self) -> str:
-        return f"{self.name}(input)"
 
-
-@dataclass(frozen=True, eq=False)
 class Defined(Condition):
     """The run meets no 0/0; with attention=True, none in its layers (0/0 in the output's softmax is allowed).
 
@@ -207,15 +190,11 @@ class Defined(Condition):
         return f"{what}{' of ' * bool(self.of)}{self.of}"
 
 
-@dataclass(frozen=True, eq=False)
-class SameChains(Condition):
+class SameChains(Condition, shows="every step's answer({0.left}) = answer({0.right})"):
     """Two transformers give the same answers at every step of their chains of thought, however many there are."""
 
     left: str
     right: str
-
-    def __str__(self) -> str:
-        return f"every step's answer({self.left}) = answer({self.right})"
 
 
 TRUE = Junction("and", ())

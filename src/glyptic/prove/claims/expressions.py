@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Any, ClassVar, Literal, NoReturn
@@ -49,34 +48,26 @@ from glyptic.prove.claims.conditions import (
 # Values of the format -------------------------------------------------------------------------------------------------
 
 
+def _operator(name: str, turned: bool = False) -> Callable[[Any, Any], Operation]:
+    """A rounded operation of a value and another; turned, of another and the value."""
+    return lambda x, y: Operation(name, (value(y), x) if turned else (x, value(y)))
+
+
+def _comparison(how: Literal["=", "≠", "<", "≤", ">", "≥"]) -> Callable[[Any, Any], Comparison]:
+    return lambda x, y: Comparison(how, x, value(y))
+
+
 class Value(Node):
     """A number of the format; operators build rounded operations and comparisons."""
 
     __hash__ = object.__hash__
-
-    def __add__(self, other: Any) -> Operation:
-        return Operation("add", (self, value(other)))
-
-    def __radd__(self, other: Any) -> Operation:
-        return Operation("add", (value(other), self))
-
-    def __sub__(self, other: Any) -> Operation:
-        return Operation("subtract", (self, value(other)))
-
-    def __rsub__(self, other: Any) -> Operation:
-        return Operation("subtract", (value(other), self))
-
-    def __mul__(self, other: Any) -> Operation:
-        return Operation("multiply", (self, value(other)))
-
-    def __rmul__(self, other: Any) -> Operation:
-        return Operation("multiply", (value(other), self))
-
-    def __truediv__(self, other: Any) -> Operation:
-        return Operation("divide", (self, value(other)))
-
-    def __rtruediv__(self, other: Any) -> Operation:
-        return Operation("divide", (value(other), self))
+    __add__, __radd__ = _operator("add"), _operator("add", turned=True)
+    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", turned=True)
+    __mul__, __rmul__ = _operator("multiply"), _operator("multiply", turned=True)
+    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", turned=True)
+    __eq__, __ne__ = _comparison("="), _comparison("≠")  # type: ignore[assignment]
+    __lt__, __le__ = _comparison("<"), _comparison("≤")
+    __gt__, __ge__ = _comparison(">"), _comparison("≥")
 
     def __neg__(self) -> Value:
         return Operation("subtract", (Constant(Fraction(0)), self))
@@ -89,26 +80,7 @@ class Value(Node):
 
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __rshift__ = __rrshift__ = __invert__ = _no_logic
 
-    def __eq__(self, other: object) -> Comparison:  # type: ignore[override]
-        return Comparison("=", self, value(other))
 
-    def __ne__(self, other: object) -> Comparison:  # type: ignore[override]
-        return Comparison("≠", self, value(other))
-
-    def __lt__(self, other: Any) -> Comparison:
-        return Comparison("<", self, value(other))
-
-    def __le__(self, other: Any) -> Comparison:
-        return Comparison("≤", self, value(other))
-
-    def __gt__(self, other: Any) -> Comparison:
-        return Comparison(">", self, value(other))
-
-    def __ge__(self, other: Any) -> Comparison:
-        return Comparison("≥", self, value(other))
-
-
-@dataclass(frozen=True, eq=False)
 class Variable(Value):
     """A value free in the whole format."""
 
@@ -118,7 +90,6 @@ class Variable(Value):
         return name_of_value(self.name)
 
 
-@dataclass(frozen=True, eq=False)
 class Coordinate(Value):
     """A residual coordinate: `stage` is before, after (of layers), or the name of a traced part (of a run)."""
 
@@ -131,7 +102,6 @@ class Coordinate(Value):
         return f"{_whose(self.of)}{self.stage}.{_name(self.coordinate, '@')}@{self.position}"
 
 
-@dataclass(frozen=True, eq=False)
 class Logit(Value):
     """θ_OUTPUT h_n for one answer, before softmax."""
 
@@ -142,7 +112,6 @@ class Logit(Value):
         return f"{_whose(self.of)}logit({_name(self.answer, ')')})"
 
 
-@dataclass(frozen=True, eq=False)
 class Attention(Value):
     """What a head gives at a query's position to a key's: its score, as it enters the softmax, or its weight."""
 
@@ -161,7 +130,6 @@ class Attention(Value):
         return f"layer.{self.layer}.head.{self.head}.{self.what}s"
 
 
-@dataclass(frozen=True, eq=False)
 class Parameter(Value):
     """An entry of a weight array, called as `glyptic.exact.transformer.parts` calls it: a constant, or free."""
 
@@ -173,7 +141,6 @@ class Parameter(Value):
         return f"{_whose(self.of)}{entry_name(self.part, self.index)}"
 
 
-@dataclass(frozen=True, eq=False)
 class Constant(Value):
     """A number, or one that depends on the format: B, -B, least, -least."""
 
@@ -190,7 +157,6 @@ class Constant(Value):
         return str(self.number).replace("-", "−")
 
 
-@dataclass(frozen=True, eq=False)
 class Operation(Value):
     """A rounded operation: add, subtract, multiply, divide, exp, relu, root; or, exact, abs, max, min.
 
@@ -211,38 +177,26 @@ class Operation(Value):
         return f"{self.name}({shown})" if self.name in ("relu", "max", "min") else f"[{self.name} {shown}]"
 
 
-@dataclass(frozen=True, eq=False)
-class Choice(Value):
+class Choice(Value, shows="({0.then} if {0.condition} else {0.otherwise})"):
     """One value where a condition is true, another where it is false; where it is neither, this does not exist."""
 
     condition: Condition
     then: Value
     otherwise: Value
 
-    def __str__(self) -> str:
-        return f"({self.then} if {self.condition} else {self.otherwise})"
 
-
-@dataclass(frozen=True, eq=False)
-class Local(Value):
+class Local(Value, shows="{0.name}"):
     """A name that a `let` around it binds."""
 
     name: str
 
-    def __str__(self) -> str:
-        return self.name
 
-
-@dataclass(frozen=True, eq=False)
-class LetValue(Value):
+class LetValue(Value, shows="(let {0.name} = {0.value}: {0.body})"):
     """A value in which a name stands for another."""
 
     name: str
     value: Value
     body: Value
-
-    def __str__(self) -> str:
-        return f"(let {self.name} = {self.value}: {self.body})"
 
 
 RESERVED = ("B", "least", "if", "else", "let", "true", "false", "answer", "relu", "max", "min", "exp", "root")
@@ -412,7 +366,6 @@ class Word(Node):
         return Junction("or", tuple(self == one for one in words))
 
 
-@dataclass(frozen=True, eq=False)
 class Answer(Word):
     """The answer of a transformer: of the last step of its chain of thought, or of step `step` (from 0)."""
 
@@ -424,17 +377,12 @@ class Answer(Word):
         return f"answer({', '.join(where)})" if where else "answer"
 
 
-@dataclass(frozen=True, eq=False)
-class Token(Word):
+class Token(Word, shows="token@{0.position}"):
     """The input's token at a position, which may count from the end."""
 
     position: int
 
-    def __str__(self) -> str:
-        return f"token@{self.position}"
 
-
-@dataclass(frozen=True, eq=False)
 class Text(Word):
     """A word itself."""
 
