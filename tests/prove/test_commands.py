@@ -8,6 +8,7 @@ import sys
 import pytest
 from tests.prove.examples import broken
 
+from glyptic.cli import COMMANDS
 from glyptic.cli.precision import Precision
 from glyptic.cli.reading import read
 from glyptic.errors import GlypticError
@@ -23,9 +24,8 @@ from glyptic.theorems import proving
 
 def run(command, *words):
     """A command as the shell would start it; its exit status."""
-    module = importlib.import_module(f"glyptic.cli.{command}")
-    chosen = getattr(module, command.capitalize())
-    return read(chosen, [str(word) for word in words]).main() or 0
+    module, _, name = COMMANDS[command][0].partition(":")
+    return read(getattr(importlib.import_module(module), name), [str(word) for word in words]).main() or 0
 
 
 @pytest.fixture

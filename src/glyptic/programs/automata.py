@@ -83,8 +83,8 @@ def _refuse_huge(automaton: Automaton, max_length: int) -> None:
     weights = width * (max_length + levels * 2 * (hidden + states**2 + 2 * levels))
     if weights > MOST_WEIGHTS:
         raise ModelError(
-            f"the recogniser of {shown(automaton.name)}, of {states} states and inputs up to {max_length}, would have "
-            f"{weights:,} weights, more than the {MOST_WEIGHTS:,} that are built; choose a smaller automaton or a smaller max_length."
+            f"the recogniser of {shown(automaton.name)}, of {states} states and inputs up to {max_length}, would "
+            f"have {weights:,} weights, more than the {MOST_WEIGHTS:,} that are built; choose a smaller automaton or max_length."
         )
 
 
