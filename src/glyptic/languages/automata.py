@@ -18,7 +18,7 @@ import numpy as np
 from glyptic.arguments import shown
 from glyptic.errors import InputError
 
-State = TypeVar("State", bound=Hashable)
+_State = TypeVar("_State", bound=Hashable)
 _MOST_STATES = 1 << 14
 
 
@@ -123,7 +123,7 @@ class Automaton:
         return replace(self, moves=moves, accepting=accepting, start=block[self.start])
 
 
-def walk(start: State, after: Callable[[State], Iterable[State]]) -> Iterator[State]:
+def walk(start: _State, after: Callable[[_State], Iterable[_State]]) -> Iterator[_State]:
     """Every state that is reached from a start, once, the nearest first.
 
     >>> list(walk(6, lambda n: {n // 2, n // 3}))
@@ -138,9 +138,9 @@ def walk(start: State, after: Callable[[State], Iterable[State]]) -> Iterator[St
 
 
 def explored(
-    start: State,
-    after: Callable[[State], Sequence[State]],
-    accepting: Callable[[State], bool],
+    start: _State,
+    after: Callable[[_State], Sequence[_State]],
+    accepting: Callable[[_State], bool],
     alphabet: tuple[str, ...],
     name: str,
 ) -> Automaton:

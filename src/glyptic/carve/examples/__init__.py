@@ -42,11 +42,11 @@ else:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelKind:
     """What a name such as `parity:8` stands for: the word before the colon, and the function that makes it of a format, the
     parameters after the colon, and `force`.
 
-    >>> Kind("odd", "glyptic.carve.examples.counting:parity").build("8", "fixed:4").answer("0111")
+    >>> ModelKind("odd", "glyptic.carve.examples.counting:parity").build("8", "fixed:4").answer("0111")
     'YES'
     """
 
@@ -128,8 +128,8 @@ def random(
     return made.replace(name=f"random:{seed},{layers},{max_length}")
 
 
-EXAMPLES: Mapping[str, Kind] = {
-    name: Kind(name, f"{__name__}{maker}")
+EXAMPLES: Mapping[str, ModelKind] = {
+    name: ModelKind(name, f"{__name__}{maker}")
     for name, maker in {
         "contains": ".tokens:contains",
         "first-equals-last": ".tokens:first_equals_last",
@@ -152,7 +152,7 @@ def by_name(text: str, format: AnyFormat | str, *, force: bool = False) -> Trans
     return kind.build(given, format, force)
 
 
-def kind_of(text: str, kinds: Mapping[str, Kind] = EXAMPLES) -> tuple[Kind, str]:
+def kind_of(text: str, kinds: Mapping[str, ModelKind] = EXAMPLES) -> tuple[ModelKind, str]:
     """What a name stands for, and its parameters as they are written.
 
     >>> kind_of("modular:5,residue=2")[1]
