@@ -78,15 +78,15 @@ def test_further_names_are_registered(monkeypatch: pytest.MonkeyPatch, capsys: p
     for name in KINDS:
         monkeypatch.setitem(KINDS, name, KINDS[name])  # all as before when this ends
     assert tuple(KINDS) == DECIDERS  # what `glyptic --help` lists
-    odd = programs.Kind("odd", "glyptic.carve.examples:parity")
+    odd = programs.ModelKind("odd", "glyptic.carve.examples:parity")
     monkeypatch.setitem(KINDS, "odd", odd)
     programs.register(odd)  # the same again is no harm
     assert programs.open("odd:6").answer("0111") == "YES" and "  odd:max_length=" in usage()
     assert main(["run", "odd:6", "0111"]) == 0 and "YES" in capsys.readouterr().out
     with pytest.raises(ModelError, match="the name 'odd' is taken"):
-        programs.register(programs.Kind("odd", "glyptic.carve.examples:majority"))
+        programs.register(programs.ModelKind("odd", "glyptic.carve.examples:majority"))
     with pytest.raises(ModelError, match="must be a word"):
-        programs.register(programs.Kind("a:b", "glyptic.carve.examples:majority"))
+        programs.register(programs.ModelKind("a:b", "glyptic.carve.examples:majority"))
 
 
 def test_commands_take_expressions(capsys: pytest.CaptureFixture[str]) -> None:

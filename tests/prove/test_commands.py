@@ -25,8 +25,7 @@ from glyptic.theorems import proving
 def run(command, *words):
     """A command as the shell would start it; its exit status."""
     module, _, name = COMMANDS[command][0].partition(":")
-    chosen = getattr(importlib.import_module(module), name)
-    return read(chosen, [str(word) for word in words]).main() or 0
+    return read(getattr(importlib.import_module(module), name), [str(word) for word in words]).main() or 0
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import numpy as np
 from glyptic.arguments import shown
 from glyptic.errors import InputError
 
-State = TypeVar("State", bound=Hashable)
+_State = TypeVar("_State", bound=Hashable)
 _MOST_STATES = 1 << 14
 
 
@@ -68,17 +68,20 @@ class Automaton:
 
     def product(self, other: Automaton, joined: Callable[[bool, bool], bool], name: str = "") -> Automaton:
         """Both read a text side by side, and what they say is joined; the smallest automaton of that."""
-        name = name or f"{self.name} with {other.name}"
-        accepting = lambda pair: joined(pair[0] in self.accepting, pair[1] in other.accepting)  # noqa: E731
+
+        def accepting(pair: tuple[int, int]) -> bool:
+            return joined(pair[0] in self.accepting, pair[1] in other.accepting)
+
+        name = name or f"({self.name} with {other.name})"
         return explored((self.start, other.start), self._beside(other), accepting, self.alphabet, name).minimal()
 
     def intersection(self, other: Automaton) -> Automaton:
         """The smallest automaton of the texts that are in both languages."""
-        return self.product(other, and_, f"{self.name} and {other.name}")
+        return self.product(other, and_, f"({self.name} and {other.name})")
 
     def union(self, other: Automaton) -> Automaton:
         """The smallest automaton of the texts that are in one of the languages, or in both."""
-        return self.product(other, or_, f"{self.name} or {other.name}")
+        return self.product(other, or_, f"({self.name} or {other.name})")
 
     __and__, __or__, __invert__ = intersection, union, complement
 
@@ -120,7 +123,7 @@ class Automaton:
         return replace(self, moves=moves, accepting=accepting, start=block[self.start])
 
 
-def walk(start: State, after: Callable[[State], Iterable[State]]) -> Iterator[State]:
+def walk(start: _State, after: Callable[[_State], Iterable[_State]]) -> Iterator[_State]:
     """Every state that is reached from a start, once, the nearest first.
 
     >>> list(walk(6, lambda n: {n // 2, n // 3}))
@@ -135,9 +138,9 @@ def walk(start: State, after: Callable[[State], Iterable[State]]) -> Iterator[St
 
 
 def explored(
-    start: State,
-    after: Callable[[State], Sequence[State]],
-    accepting: Callable[[State], bool],
+    start: _State,
+    after: Callable[[_State], Sequence[_State]],
+    accepting: Callable[[_State], bool],
     alphabet: tuple[str, ...],
     name: str,
 ) -> Automaton:

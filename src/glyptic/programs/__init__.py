@@ -12,7 +12,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glyptic.carve.examples import Kind as Kind
+    from glyptic.carve.examples import ModelKind as ModelKind
     from glyptic.programs.automata import recogniser as recogniser
     from glyptic.programs.combining import combine as combine
     from glyptic.programs.registry import by_name as by_name

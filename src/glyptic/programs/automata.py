@@ -12,9 +12,9 @@ from typing import Annotated
 
 from glyptic.arguments import Count, checked, shown
 from glyptic.carve.building import MOST_WEIGHTS, Draft, Row, Unit, format_of
-from glyptic.carve.examples.parts import ONE, look_up, needs
+from glyptic.carve.examples.parts import ONE, check_vocabulary, look_up, needs
 from glyptic.carve.spaces import Space
-from glyptic.errors import InputError, ModelError
+from glyptic.errors import ModelError
 from glyptic.exact import Layer, Transformer
 from glyptic.languages import Automaton, regular, tomita
 from glyptic.numbers import AnyFormat, Format
@@ -29,7 +29,6 @@ def recogniser(automaton: Automaton, format: Format, max_length: InputLength) ->
     It is right wherever [exp(−B)] = 0 and 0, 1, 2 are values, and made in other formats too, where the answers may be wrong.
 
     >>> from glyptic.numbers import Fixed
-    >>> from glyptic.languages import tomita
     >>> T = recogniser(tomita(4), Fixed(2), 8)
     >>> T.answer("1001"), T.answer("10001")
     ('YES', 'NO')
@@ -77,8 +76,8 @@ def _refuse_huge(automaton: Automaton, max_length: int) -> None:
     weights = width * (max_length + levels * 2 * (hidden + states**2 + 2 * levels))
     if weights > MOST_WEIGHTS:
         raise ModelError(
-            f"the recogniser of {shown(automaton.name)}, of {states} states and inputs up to {max_length}, would have "
-            f"{weights:,} weights, more than the {MOST_WEIGHTS:,} that are built; choose a smaller automaton or max_length."
+            f"the recogniser of {shown(automaton.name)}, of {states} states and inputs up to {max_length}, would "
+            f"have {weights:,} weights, more than the {MOST_WEIGHTS:,} that are built; choose a smaller automaton or max_length."
         )
 
 
@@ -94,8 +93,7 @@ def by_expression(
     >>> by_expression("fixed:4", "(01)*", 8).name
     'regex:(01)*,8'
     """
-    if len(set(vocabulary)) < len(vocabulary) or not vocabulary or not vocabulary.isprintable():
-        raise InputError(f"regex: the vocabulary {shown(vocabulary)} must be one or more different printable characters.")
+    check_vocabulary("regex", vocabulary)
     given = f"expression={expression}" if "=" in expression else expression
     name = f"regex:{given},{max_length}" + (f",vocabulary={vocabulary}" if vocabulary != "01" else "")
     return _named(name, regular(expression, vocabulary), format, max_length, force)

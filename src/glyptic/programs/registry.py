@@ -9,23 +9,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from glyptic.arguments import checked, shown
-from glyptic.carve.examples import EXAMPLES, Kind, kind_of
+from glyptic.carve.examples import EXAMPLES, ModelKind, kind_of
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat, as_format
 
 DEFAULT_FORMAT = "fixed:8"
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ModelKind] = {
     **EXAMPLES,
-    "regex": Kind("regex", "glyptic.programs.automata:by_expression"),
-    "tomita": Kind("tomita", "glyptic.programs.automata:by_number"),
+    "regex": ModelKind("regex", "glyptic.programs.automata:by_expression"),
+    "tomita": ModelKind("tomita", "glyptic.programs.automata:by_number"),
 }
 
 
-def register(kind: Kind) -> None:
+def register(kind: ModelKind) -> None:
     """A name that `open` and every command know from now on: its function takes a format, then what the name gives.
 
-    >>> register(Kind("parity", "glyptic.carve.examples:majority"))
+    >>> register(ModelKind("parity", "glyptic.carve.examples:majority"))
     Traceback (most recent call last):
     glyptic.errors.ModelError: the name 'parity' is taken; choose another.
     """

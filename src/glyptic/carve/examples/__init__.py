@@ -4,7 +4,6 @@ its length.
     tokens      contains, first_equals_last, palindromes
     counting    majority, modular, parity
     balanced    brackets, of several kinds, up to a depth
-    randomly    a random transformer, by seed
     parts       what they are made of: look-up, total, position codes
 
 >>> by_name("parity:8", "fixed:4").answer("0111")
@@ -18,12 +17,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from glyptic.arguments import checked, is_word, refused, shown
+from glyptic.arguments import Count, Seed, checked, is_word, refused, shown
 from glyptic.carve.building import format_of
+from glyptic.carve.examples.parts import Length
+from glyptic.carve.examples.parts import whole_numbers as whole_numbers
 from glyptic.errors import InputError, ModelError
-from glyptic.exact import Transformer
+from glyptic.exact import Sizes, Transformer, random_transformer
 from glyptic.numbers import AnyFormat
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from glyptic.carve.examples.counting import majority as majority
     from glyptic.carve.examples.counting import modular as modular
     from glyptic.carve.examples.counting import parity as parity
-    from glyptic.carve.examples.parts import whole_numbers as whole_numbers
-    from glyptic.carve.examples.randomly import random as random
     from glyptic.carve.examples.tokens import contains as contains
     from glyptic.carve.examples.tokens import first_equals_last as first_equals_last
     from glyptic.carve.examples.tokens import palindromes as palindromes
@@ -43,11 +42,11 @@ else:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelKind:
     """What a name such as `parity:8` stands for: the word before the colon, and the function that makes it of a format, the
     parameters after the colon, and `force`.
 
-    >>> Kind("odd", "glyptic.carve.examples.counting:parity").build("8", "fixed:4").answer("0111")
+    >>> ModelKind("odd", "glyptic.carve.examples.counting:parity").build("8", "fixed:4").answer("0111")
     'YES'
     """
 
@@ -115,17 +114,33 @@ class Kind:
         return int(value)
 
 
-_MAKERS = {
-    "contains": "tokens:contains",
-    "first-equals-last": "tokens:first_equals_last",
-    "majority": "counting:majority",
-    "parity": "counting:parity",
-    "brackets": "balanced:brackets",
-    "palindromes": "tokens:palindromes",
-    "modular": "counting:modular",
-    "random": "randomly:random",
+@checked
+def random(
+    format: AnyFormat | str, seed: Seed = 0, layers: Annotated[int, Count(0, 1000)] = 2, max_length: Length = 12
+) -> Transformer:
+    """A random transformer by seed; it decides nothing in particular, and need not be decisive.
+
+    >>> from glyptic.numbers import Fixed
+    >>> random(Fixed(4), seed=7).same_as(random(Fixed(4), seed=7))
+    True
+    """
+    made = random_transformer(format_of(format), seed, Sizes(layers=layers, max_length=max_length))
+    return made.replace(name=f"random:{seed},{layers},{max_length}")
+
+
+EXAMPLES: Mapping[str, ModelKind] = {
+    name: ModelKind(name, f"{__name__}{maker}")
+    for name, maker in {
+        "contains": ".tokens:contains",
+        "first-equals-last": ".tokens:first_equals_last",
+        "majority": ".counting:majority",
+        "parity": ".counting:parity",
+        "brackets": ".balanced:brackets",
+        "palindromes": ".tokens:palindromes",
+        "modular": ".counting:modular",
+        "random": ":random",
+    }.items()
 }
-EXAMPLES: Mapping[str, Kind] = {name: Kind(name, f"{__name__}.{maker}") for name, maker in _MAKERS.items()}
 
 
 @checked
@@ -137,7 +152,7 @@ def by_name(text: str, format: AnyFormat | str, *, force: bool = False) -> Trans
     return kind.build(given, format, force)
 
 
-def kind_of(text: str, kinds: Mapping[str, Kind] = EXAMPLES) -> tuple[Kind, str]:
+def kind_of(text: str, kinds: Mapping[str, ModelKind] = EXAMPLES) -> tuple[ModelKind, str]:
     """What a name stands for, and its parameters as they are written.
 
     >>> kind_of("modular:5,residue=2")[1]

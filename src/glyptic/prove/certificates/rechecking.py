@@ -144,9 +144,9 @@ def _name_of(automaton: Automaton, vocabulary: Sequence[str]) -> str:
     An expression with symbols that no input has is a word, such as "palindrome", though it is an expression of something.
     """
     name = automaton.name
-    says = re.fullmatch(r"(not )*Tomita [1-7]", name) or set(name.replace("not ", "")) <= {*vocabulary, *"()|*+?."}
+    says = re.fullmatch(r"(not )*Tomita [1-7]", name) or set(name.replace("not ", "")) <= {*vocabulary, *"()|&~*+?."}
     if says and named_truly(automaton):
-        return name if re.fullmatch(r"[\w()|*+?. ]+", name, re.ASCII) else quoted(name)
+        return name if re.fullmatch(r"[\w()|&~*+?. ]+", name, re.ASCII) else quoted(name)
     content = {**node_to_json(automaton), "name": ""}
     return f"automaton_{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]}"
 
