@@ -116,7 +116,7 @@ class ProveCommand:
 
     def _library(self) -> int:
         from glyptic.studies.grids import format_grid
-        from glyptic.theorems.proving import SCOPES, main_table, read_scope, theorem
+        from glyptic.theorems.proving import SCOPES, main_table, prove_all, read_scope, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats is not None else SCOPES
         for scope in scopes:
@@ -124,7 +124,8 @@ class ProveCommand:
         names = [theorem(self.theorem).name] if self.theorem is not None else None
         if self.export is not None:
             return self._theorem(str(self.theorem), scopes)
-        return main_table(scopes, names, workers=self.workers, terms=self.terms, kept=self.journal, **self._limits())
+        asked: dict[str, Any] = {"workers": self.workers, "terms": self.terms, "kept": self.journal, **self._limits()}
+        return main_table(prove_all(scopes, names, **asked))
 
     def _check_export(self) -> None:
         """What --export does not go with, and a folder that is there already, before anything is run."""

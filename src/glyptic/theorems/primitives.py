@@ -7,24 +7,11 @@ from fractions import Fraction
 from functools import reduce
 from itertools import product
 
-from glyptic.carve import (
-    Draft,
-    Space,
-    Unit,
-    add,
-    append,
-    flags,
-    free,
-    ignore,
-    linear,
-    lookup,
-    loop,
-    permute,
-    rename,
-    widen,
-    zero,
-)
+from glyptic.carve import add, flags, free, ignore, linear, lookup, loop, permute, rename, widen, zero
 from glyptic.carve.beside import beside
+from glyptic.carve.building import Draft, Unit
+from glyptic.carve.coordinates import append
+from glyptic.carve.spaces import Space
 from glyptic.exact import Transformer
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims.claim import Claim, layers
