@@ -7,7 +7,7 @@ import pytest
 
 from glyptic import carve
 from glyptic.carve import ignore
-from glyptic.carve.building import Draft, Unit, carry, feed_forward, head, negated
+from glyptic.carve.building import Draft, Unit, carry, negated
 from glyptic.errors import FormatError, ModelError
 from glyptic.exact import Head, Layer, Options, Sizes, Transformer, random_transformer
 from glyptic.numbers import NAMED, Fixed, Float, Format
@@ -130,20 +130,20 @@ def test_norms_are_refused_with_the_reason() -> None:
 
 def test_weights_by_name() -> None:
     names, format = ("a", "b", "c"), Fixed(2)
-    ff = feed_forward(format, names, [Unit({"b": "1/2", "a": -1}, {"c": "B"}, bias=Fraction(1, 4))], {"a": 3})
+    ff = Draft(format, names).feed_forward([Unit({"b": "1/2", "a": -1}, {"c": "B"}, bias=Fraction(1, 4))], {"a": 3})
     assert [ff.w1.tolist(), ff.b1.tolist(), ff.w2.tolist(), ff.b2.tolist()] == [
         [[-4, 2, 0]],
         [1],
         [[0], [0], [15]],
         [12, 0, 0],
     ]
-    two = head(format, names, [{"a": 1}], [{"b": "-B"}], [{"c": 1}, {"a": 2}], [{"a": 1}, {"b": -1}])
+    two = Draft(format, names).head([{"a": 1}], [{"b": "-B"}], [{"c": 1}, {"a": 2}], [{"a": 1}, {"b": -1}])
     assert isinstance(two, Head)
     assert two.output.tolist() == [[4, 0], [0, -4], [0, 0]]
     with pytest.raises(ModelError, match="w1: no coordinate 'q'; there are a, b, c"):
-        feed_forward(format, names, [Unit({"q": 1}, {})])
+        Draft(format, names).feed_forward([Unit({"q": 1}, {})])
     with pytest.raises(FormatError, match="b1: 1/8 is not a value of fixed:2"):
-        feed_forward(format, names, [Unit({}, {}, bias="1/8")])
+        Draft(format, names).feed_forward([Unit({}, {}, bias="1/8")])
     with pytest.raises(ModelError, match="1 rows of query and 0 of key"):
         Draft(format, names).head([{"a": 1}], [], [], [])
     with pytest.raises(ModelError, match="1 rows of value and 0 of output"):

@@ -19,6 +19,7 @@ import pytest
 
 from glyptic import carve
 from glyptic.carve import (
+    Draft,
     add,
     amplify,
     building,
@@ -369,7 +370,7 @@ def test_numbers_of_few_bits_are_negated_as_numbers() -> None:
     few = (np.uint8(1), np.int8(-128), np.uint64(2**63), np.float32(0.5))
     assert [building.negated(x) for x in few] == [-1, 128, -(2**63), -0.5]  # type: ignore[arg-type]
     units = building.carry("x", {"y": np.uint8(1)})  # type: ignore[dict-item]
-    assert building.feed_forward("fixed:8", ["x", "y"], units).w2.tolist() == [[0, 0], [256, -256]]
+    assert Draft("fixed:8", ["x", "y"]).feed_forward(units).w2.tolist() == [[0, 0], [256, -256]]
     rows = [[np.uint8(1), np.uint8(2)], [np.int8(-128), 0]]
     few_bits, plain = (linear.into(blank(Fixed(8), "u v"), m, ["u", "v"], ["y", "z"]) for m in (rows, [[1, 2], [-128, 0]]))
     assert few_bits.same_as(plain)
@@ -380,13 +381,13 @@ def test_numbers_of_few_bits_are_negated_as_numbers() -> None:
 
 def test_weights_written_by_name_know_their_format() -> None:
     """Once a head that was built in fixed:4 was read as codes of fixed:8."""
-    head = building.head("fixed:4", ["x", "y"], [{"x": 1}], [{"x": 1}], [{"x": 1}], [{"y": 1}])
-    units = building.feed_forward(Fixed(4), ["x", "y"], [building.Unit({"x": 1}, {"y": 1})])
+    head = Draft("fixed:4", ["x", "y"]).head([{"x": 1}], [{"x": 1}], [{"x": 1}], [{"y": 1}])
+    units = Draft(Fixed(4), ["x", "y"]).feed_forward([building.Unit({"x": 1}, {"y": 1})])
     for layer in (Layer((head,)), Layer((), units)):
         with pytest.raises(ModelError, match="is in fixed:4, not in fixed:8"):
             Transformer.of("fixed:8", "a", "xy", [[0, 0]], [[0, 0]], ["NO"], layers=[layer])
     with pytest.raises(ModelError, match="twice"):
-        building.rows(Fixed(4), ["x", "x"], [{"x": 1}])
+        Draft(Fixed(4), ["x", "x"]).rows([{"x": 1}])
 
 
 def test_facts_and_plans_take_formats_by_name_and_know_their_products() -> None:

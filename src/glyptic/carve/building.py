@@ -47,25 +47,6 @@ class Unit:
     bias: Number = 0
 
 
-def feed_forward(
-    format: str | AnyFormat, coordinates: Sequence[str], units: Sequence[Unit], bias: Row | None = None
-) -> FeedForward:
-    """A feed-forward from hidden units; `bias` is b_2, by coordinate.
-
-    >>> from glyptic.numbers import Fixed
-    >>> ff = feed_forward(Fixed(2), ["x", "y"], [Unit({"x": 1}, {"y": "B"}), Unit({"x": -1}, {"y": "-B"}, bias=1)])
-    >>> ff.w1.tolist(), ff.b1.tolist(), ff.w2.tolist()
-    ([[4, 0], [-4, 0]], [0, 4], [[0, 0], [15, -15]])
-    """
-    format = as_format(format)
-    units = list(units) or [Unit({}, {})]  # a bias alone: engines want a hidden unit, so one that does nothing
-    w1 = rows(format, coordinates, [unit.reads for unit in units], "w1")
-    b1 = np.array([_code(unit.bias, format, "b1") for unit in units], np.int64)
-    w2 = rows(format, coordinates, [unit.writes for unit in units], "w2").T.copy()
-    b2 = rows(format, coordinates, [bias or {}], "b2")[0]
-    return FeedForward(w1, b1, w2, b2)
-
-
 def carry(source: str, writes: Row, off: str = "") -> list[Unit]:
     """Two units, x⁺ = relu(x) and x⁻ = relu(−x), that add weight · x to coordinates: one of them is 0, so nothing
     is rounded.
@@ -91,48 +72,6 @@ def negated(weight: Number) -> Number:
     if not isinstance(weight, Real):
         raise FormatError(f"{shown(weight)} is not a number; write 3, 0.25, 1/2, B or -B.")
     return -weight  # type: ignore[return-value]
-
-
-def head(
-    format: str | AnyFormat,
-    coordinates: Sequence[str],
-    query: Sequence[Row],
-    key: Sequence[Row],
-    value: Sequence[Row],
-    output: Sequence[Row],
-) -> Head:
-    """A head from rows of W_Q, W_K and W_V and, for each row of W_V, what W_O makes of it: {coordinate: weight}.
-
-    >>> from glyptic.numbers import Fixed
-    >>> h = head(Fixed(2), ["x", "y"], [{"x": 1}], [{"x": "B"}], value=[{"x": 1}], output=[{"y": 2}])
-    >>> h.key.tolist(), h.output.tolist()
-    ([[15, 0]], [[0], [8]])
-    """
-    if len(query) != len(key):
-        raise ModelError(f"a head with {len(query)} rows of query and {len(key)} of key; they must be as many.")
-    if len(value) != len(output):
-        raise ModelError(f"a head with {len(value)} rows of value and {len(output)} of output; they must be as many.")
-    w_q, w_k, w_v = (
-        rows(format, coordinates, of, part) for of, part in ((query, "query"), (key, "key"), (value, "value"))
-    )
-    return Head(w_q, w_k, w_v, rows(format, coordinates, output, "output").T.copy())
-
-
-def rows(format: str | AnyFormat, coordinates: Sequence[str], of: Iterable[Row], part: str = "row") -> Codes:
-    """A matrix of codes from rows by name; columns that a row does not name are 0. It knows its format."""
-    format = as_format(format)
-    check_width(format)
-    place = {name: k for k, name in enumerate(coordinates)}
-    if len(place) != len(coordinates):
-        raise ModelError(f"{part}: a coordinate comes twice among {shown(list(coordinates))}; names must differ.")
-    listed = list(of)
-    out = np.zeros((len(listed), len(place)), np.int64)
-    for i, row in enumerate(listed):
-        for name, weight in row.items():
-            if name not in place:
-                raise ModelError(f"{part}: no coordinate {name!r}; there are {', '.join(coordinates)}.")
-            out[i, place[name]] = _code(weight, format, f"{part}, {name}")
-    return written(out, format)
 
 
 _KNOWN: dict[tuple[AnyFormat, Number], int] = {}
@@ -214,16 +153,45 @@ class Draft:
         object.__setattr__(self, "coordinates", tuple(chain.from_iterable(spread)))
 
     def feed_forward(self, units: Sequence[Unit], bias: Row | None = None) -> FeedForward:
-        """Hidden units, in this order; `bias` is b_2, by coordinate."""
-        return feed_forward(self.format, self.coordinates, units, bias)
+        """Hidden units, in this order; `bias` is b_2, by coordinate.
+
+        >>> units = [Unit({"x": 1}, {"y": "B"}), Unit({"x": -1}, {"y": "-B"}, bias=1)]
+        >>> ff = Draft("fixed:2", ["x", "y"]).feed_forward(units)
+        >>> ff.w1.tolist(), ff.b1.tolist(), ff.w2.tolist()
+        ([[4, 0], [-4, 0]], [0, 4], [[0, 0], [15, -15]])
+        """
+        units = list(units) or [Unit({}, {})]  # a bias alone: engines want a hidden unit, so one that does nothing
+        w1, w2 = self.rows((u.reads for u in units), "w1"), self.rows((u.writes for u in units), "w2").T.copy()
+        b1 = np.array([_code(unit.bias, self.format, "b1") for unit in units], np.int64)
+        return FeedForward(w1, b1, w2, self.rows([bias or {}], "b2")[0])
 
     def head(self, query: Sequence[Row], key: Sequence[Row], value: Sequence[Row], output: Sequence[Row]) -> Head:
-        """Rows of W_Q, W_K and W_V, and for each row of W_V what W_O makes of it."""
-        return head(self.format, self.coordinates, query, key, value, output)
+        """A head from rows of W_Q, W_K and W_V and, for each row of W_V, what W_O makes of it: {coordinate: weight}.
 
-    def rows(self, of: Iterable[Row]) -> Codes:
-        """A matrix whose columns are the coordinates, such as an embedding."""
-        return rows(self.format, self.coordinates, of)
+        >>> h = Draft("fixed:2", ["x", "y"]).head([{"x": 1}], [{"x": "B"}], value=[{"x": 1}], output=[{"y": 2}])
+        >>> h.key.tolist(), h.output.tolist()
+        ([[15, 0]], [[0], [8]])
+        """
+        for (one, rows), (other, others) in ((("query", query), ("key", key)), (("value", value), ("output", output))):
+            if len(rows) != len(others):
+                raise ModelError(f"a head with {len(rows)} rows of {one} and {len(others)} of {other}; they must be as many.")
+        w_q, w_k, w_v = self.rows(query, "query"), self.rows(key, "key"), self.rows(value, "value")
+        return Head(w_q, w_k, w_v, self.rows(output, "output").T.copy())
+
+    def rows(self, of: Iterable[Row], part: str = "row") -> Codes:
+        """A matrix of codes, such as an embedding; columns that a row does not name are 0. It knows its format."""
+        check_width(self.format)
+        place = {name: k for k, name in enumerate(self.coordinates)}
+        if len(place) != len(self.coordinates):
+            raise ModelError(f"{part}: a coordinate comes twice among {shown(list(self.coordinates))}; names must differ.")
+        listed = list(of)
+        out = np.zeros((len(listed), len(place)), np.int64)
+        for i, row in enumerate(listed):
+            for name, weight in row.items():
+                if name not in place:
+                    raise ModelError(f"{part}: no coordinate {name!r}; there are {', '.join(self.coordinates)}.")
+                out[i, place[name]] = _code(weight, self.format, f"{part}, {name}")
+        return written(out, self.format)
 
     def matching_head(
         self, pointer: Sequence[str], code: Sequence[str], one: str, values: Sequence[Row], outputs: Sequence[Row]
@@ -250,4 +218,4 @@ class Draft:
         return Transformer(self.format, tuple(tokens), self.coordinates, *parts, name=name, history=history)
 
 
-__all__ = ["Draft", "Number", "Row", "Unit", "carry", "clear", "feed_forward", "head", "negated", "rows"]
+__all__ = ["Draft", "Number", "Row", "Unit", "carry", "clear", "negated"]

@@ -29,7 +29,7 @@ import numpy as np
 
 from glyptic.arguments import checked
 from glyptic.carve.beside import weights_of
-from glyptic.carve.building import Draft, Row, Unit, clear, refuse_huge, rows
+from glyptic.carve.building import Draft, Row, Unit, clear, refuse_huge
 from glyptic.carve.coordinates import as_layer, refuse_norms, widened
 from glyptic.carve.deciding import (
     decider_facts,
@@ -145,7 +145,7 @@ def reach(transformer: Transformer, goal: Goal, one_layer: bool = False, force: 
     parts = widened(wide, goal.names, first=True)
     parts["layers"] += tuple(layers)
     answers = transformer.answers if set(transformer.answers) == set(goal.answers) else tuple(goal.answers)
-    parts["output"] = rows(wide.format, parts["coordinates"], [{goal.answers[answer]: 1} for answer in answers])
+    parts["output"] = Draft(wide.format, parts["coordinates"]).rows({goal.answers[answer]: 1} for answer in answers)
     touches = [reads(wide.coordinates), *goal.touches, writes(wide.coordinates, "0")]
     frame = frame_of(transformer, parts["coordinates"], parts["layers"], goal.construction, touches, facts)
     return wide.replace(**parts, answers=answers, history=(*transformer.history, frame))
