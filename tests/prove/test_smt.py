@@ -14,6 +14,7 @@ from glyptic.errors import InputError
 from glyptic.exact import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Ieee, Q, number, parse_format
 from glyptic.prove import LEAST, B, Claim, Proved, Refuted, Unknown, Vacuous, Values, exp, relu, root, variables
+from glyptic.prove.claims import expressions
 from glyptic.prove.claims.claim import block, inputs
 from glyptic.prove.claims.expressions import after, answer, before, defined, logit, token
 from glyptic.prove.methods import smt
@@ -292,7 +293,7 @@ def test_a_check_at_its_memory_limit_says_so() -> None:
 
 @pytest.mark.parametrize("name", ["a|b", "x\\y", "exp.0", "n1", "(x)", "é"])
 def test_any_name_will_do(name) -> None:
-    v = prove.expressions.Variable(name)
+    v = expressions.Variable(name)
     claim = Claim(Values([name], Fixed(4)), exp(v) >= 1)
     assert smt.check(claim, Fixed(4)).counterexample.values == {name: "-1/16"}
 
