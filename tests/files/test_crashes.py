@@ -73,10 +73,10 @@ def _exported(folder: Path, version: int) -> None:
 
 
 def _sweep(folder: Path, version: int) -> None:
-    from glyptic.studies.sweeps import _Cell, _write
+    from glyptic.studies.sweeps import _Cell, _KeptSweep
 
     _, verdict = decided(version)
-    _write(folder / "sweep.json", "a sweep", {"fixed:1": _Cell("", verdict)})
+    _KeptSweep(folder / "sweep.json", "a sweep").enter("fixed:1", _Cell(f"of version {version}", verdict))
 
 
 def _cell(folder: Path, version: int) -> None:

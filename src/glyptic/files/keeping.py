@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from glyptic.errors import FileError
 from glyptic.files.reading import quoted_path, read_json
-from glyptic.files.writing import write_whole
+from glyptic.files.writing import sentences, write_whole
 
 Found = TypeVar("Found")
 
@@ -58,7 +58,8 @@ class KeptFile:
     ) -> None:
         self.path, self._what, self._about, self._code = Path(path), what, dict(about), code
         self._place, self._question = rows, question
-        self._rows = self._read() if self.path.exists() else {}
+        with sentences(self.path, what):
+            self._rows = self._read() if self.path.exists() else {}
 
     def find(self, name: str, question: Callable[[], str], read: Callable[[dict[str, Any]], Found]) -> Found | None:
         """What `read` makes of the row of that name, if it answers the question; None of what cannot be read any more."""
