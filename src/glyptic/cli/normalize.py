@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from glyptic.arguments import FolderToFill
-from glyptic.cli.idle import refuse_idle
 from glyptic.cli.models import FormatName, Model, Yes
+from glyptic.cli.reading import refuse_idle
 
 Kind = Literal["zero_one", "infinity", "plus_minus"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from glyptic.arguments import Count
-from glyptic.cli.idle import refuse_idle
 from glyptic.cli.models import FormatName, Model
+from glyptic.cli.reading import refuse_idle
 from glyptic.files import read_json
 
 

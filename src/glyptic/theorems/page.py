@@ -21,10 +21,9 @@ from glyptic.errors import GlypticError, InputError
 from glyptic.files import write_whole
 from glyptic.files.reading import read_bytes
 from glyptic.parallel import cores, stream
-from glyptic.theorems.catalogue import THEOREMS
 from glyptic.theorems.keeping import KeptRows
 from glyptic.theorems.mutation import Mutations, break_all
-from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, Row, prove_all, theorem
+from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, THEOREMS, Row, prove_all, theorem
 
 BROKEN_IN = "fixed:3"
 PLAIN = tuple(scope for scope in SCOPES if scope != "bf16")  # where all theorems are proved in plain terms too

@@ -16,8 +16,11 @@ from glyptic.prove.methods import smt
 from glyptic.prove.methods.smt.questions import Rules
 from glyptic.prove.verdicts.answers import Proved, Refuted, Verdict
 from glyptic.text import table as text_table
-from glyptic.theorems.catalogue import THEOREMS, Theorem
+from glyptic.theorems.deciders import DECIDERS
+from glyptic.theorems.primitives import PRIMITIVES
+from glyptic.theorems.theorem import Theorem
 
+THEOREMS: tuple[Theorem, ...] = (*PRIMITIVES, *DECIDERS)
 FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
 FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
 OTHERS = ("fixed:4/even", "float:2,2/even", "fixed:4 fused", "float:2,2 fused")

@@ -7,7 +7,7 @@ Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glyptic.exact.answers import contest, given
-from glyptic.exact.forward import forward, prepare
+from glyptic.exact.forward import Prepared, PreparedHead, PreparedLayer, forward, prepare
 from glyptic.exact.stages import Watch, stages
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import expressions as e
@@ -25,7 +25,6 @@ from glyptic.prove.elements.batches import free_names, part_codes, residual_code
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
-from glyptic.prove.methods.smt.free_weights import with_terms
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
 from glyptic.prove.methods.smt.terms import Inexpressible, Scalar, Term
 
@@ -212,3 +211,42 @@ def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term])
         if coordinate in transformer.coordinates:
             out[transformer.coordinate(coordinate), position, 0] = free[f"{coordinate}@{position}"]
     return out
+
+
+_PLACES = {  # where a prepared feed-forward or norm, which are tuples, has its parts
+    "feed_forward": ("w1", "b1", "w2", "b2"),
+    **dict.fromkeys(("attention_norm", "feed_forward_norm", "final_norm"), ("gain", "bias", "epsilon")),
+}
+
+
+def with_terms(prepared: Prepared, entries: Mapping[Entry, Scalar]) -> Prepared:
+    """The same weights, but for these entries, zero or not: arrays are prepared without their zeros (`Scalarwise.weights`)."""
+    for (part, index), term in entries.items():
+        path = part.split(".")
+        prepared = _changed(prepared, path, lambda array, i=index, t=term: _put(array, i, t))  # type: ignore[misc]
+    return prepared
+
+
+def _changed(whole: Any, path: list[str], change: Any) -> Any:
+    """A prepared part with one of its arrays, at the end of a path of names and numbers, changed."""
+    name, *rest = path
+    if isinstance(whole, Prepared | PreparedLayer | PreparedHead):
+        assert name in {field.name for field in fields(whole)}
+        inner = getattr(whole, name)
+        if name in _PLACES:
+            rest = [str(_PLACES[name].index(rest[0]))]
+        return replace(whole, **{name: _changed(inner, rest, change) if rest else change(inner)})
+    number = int(name)
+    inner = _changed(whole[number], rest, change) if rest else change(whole[number])
+    return (*whole[:number], inner, *whole[number + 1 :])
+
+
+def _put(array: Any, index: tuple[int, ...], term: Scalar) -> Any:
+    """An entry exchanged: of a matrix, kept as the (column, value) pairs of its rows; or of a vector (n, 1, 1)."""
+    if isinstance(array, list):
+        row, column = index
+        pairs = sorted([*((k, w) for k, w in array[row] if k != column), (column, term)], key=lambda pair: pair[0])
+        return [*array[:row], pairs, *array[row + 1 :]]
+    changed = np.array(array, dtype=object)
+    changed[(*index, 0, 0)] = term
+    return changed
