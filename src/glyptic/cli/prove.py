@@ -21,8 +21,7 @@ from glyptic.arguments import (
     Workers,
     shown,
 )
-from glyptic.cli.models import FormatName, Model
-from glyptic.cli.reading import refuse_idle, refuse_idle_workers
+from glyptic.cli.reading import FormatName, Model, refuse_idle, refuse_idle_workers
 from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
@@ -170,14 +169,14 @@ class ProveCommand:
         return 0 if verdict else 1
 
     def _recheck(self) -> int:
-        from glyptic.cli.models import open_model
+        from glyptic import programs
         from glyptic.prove import recheck
         from glyptic.prove.certificates.saving import load_certificate
         from glyptic.text import printable
 
         assert self.recheck is not None
         words = [word for word in (self.model, self.other) if word]
-        models = [open_model(word, self.format) for word in words] or None
+        models = [programs.open(word, self.format) for word in words] or None
         result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
         print(result)
         for assumption in result.assumptions:
@@ -265,20 +264,20 @@ class ProveCommand:
         return asked[0]
 
     def _claim(self, format: str | None) -> Claim:
-        from glyptic.cli.models import open_model
-        from glyptic.prove import questions as theorems
+        from glyptic import programs
+        from glyptic.prove import questions
 
         self._asked()
-        model = open_model(self.model, format)
+        model = programs.open(self.model, format)
         longest = model.max_length if self.max_length is None else self.max_length
         lengths: dict[str, Any] = {"min_length": self.min_length, "steps": parse_steps(self.steps)}
         if self.other:
-            return theorems.equivalence(model, open_model(self.other, format), longest, **lengths)
+            return questions.equivalence(model, programs.open(self.other, format), longest, **lengths)
         if self.decisive:
-            return theorems.decisiveness(model, longest, **lengths)
+            return questions.decisiveness(model, longest, **lengths)
         if self.never_zero_attention:
-            return theorems.defined_attention(model, longest, self.min_length)
-        return theorems.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
+            return questions.defined_attention(model, longest, self.min_length)
+        return questions.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
 
     def _automaton(self, model: Transformer) -> Any:
         from glyptic.languages import regular, tomita

@@ -14,10 +14,10 @@ from contextlib import redirect_stderr
 from dataclasses import fields
 from itertools import dropwhile, takewhile
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import tyro
-from tyro.conf import Positional, UseAppendAction
+from tyro.conf import Positional, UseAppendAction, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from glyptic.arguments import PLACES, Folder, check_fields, rules_in, shown
@@ -25,6 +25,11 @@ from glyptic.errors import InputError
 from glyptic.text import printable
 
 Command = TypeVar("Command")
+Model = Annotated[Positional[str], arg(metavar="MODEL")]
+Text = Annotated[Positional[str], arg(metavar="INPUT")]
+Expression = Annotated[Positional[str], arg(metavar="EXPRESSION")]
+FormatName = Annotated[str | None, arg(metavar="FORMAT")]
+Yes = Annotated[str | None, arg(metavar="ANSWER")]
 _FRAME = re.compile(r"^[│|+╭╰]\s?|\s*[│|+╮╯]$")
 _READ = {int: "a whole number", float: "a number", Path: "a path"}
 

@@ -66,7 +66,7 @@ class Question:
 def pose(
     claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms
 ) -> Question:
-    """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says.
+    """The question that decides a claim on values or on layers; its variables are called v0, v1, … whatever the claim says.
 
     A claim on values is always put in plain terms, for the rules by which terms are simplified are such claims themselves.
     `plainly` is the kind of these: an exported file has its own.
@@ -80,7 +80,7 @@ def pose(
     if isinstance(subject, Values):
         setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
     else:
-        setting = _setting_of_block(claim, subject, terms, free)
+        setting = _setting_of_layers(claim, subject, terms, free)
     given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
     if claim.quantifier == "some":  # what is looked for is a witness: "failing" is what it satisfies
         good = bits.opposite(good)
@@ -139,7 +139,7 @@ def _products(subject: Layers) -> Products:
     return kinds.pop()
 
 
-def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping[str, Term]) -> TermSetting:
+def _setting_of_layers(claim: Claim, subject: Layers, terms: Terms, free: Mapping[str, Term]) -> TermSetting:
     runs: dict[str, _RunOfTerms] = {}
 
     def read(node: Any) -> tuple[Scalar, Bits]:
@@ -159,7 +159,7 @@ def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping
 
     setting = TermSetting(terms, read, runs)
     for name in subject.transformers:
-        runs[name] = _run_of_block(claim, subject, name, setting, free)
+        runs[name] = _run_of_layers(claim, subject, name, setting, free)
     return setting
 
 
@@ -175,7 +175,7 @@ class _RunOfTerms:
     traced: Mapping[str, np.ndarray]
 
 
-def _run_of_block(
+def _run_of_layers(
     claim: Claim, subject: Layers, name: str, setting: TermSetting, free: Mapping[str, Term]
 ) -> _RunOfTerms:
     terms = setting.arithmetic
@@ -204,7 +204,7 @@ def free_entries(subject: Layers, name: str, free: Mapping[str, Term]) -> dict[E
 
 
 def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term]) -> np.ndarray:
-    """The residual that enters a block, (d, positions, 1): terms in the free places, constants elsewhere."""
+    """The residual that enters the layers, (d, positions, 1): terms in the free places, constants elsewhere."""
     transformer = subject.transformers[name]
     out = terms.values(residual_codes(subject, name, np.zeros((len(subject.free), 1), np.int64)))
     for coordinate, position in subject.free:
