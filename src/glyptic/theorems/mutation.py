@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.transformer import Transformer, map_codes, parts
-from glyptic.parallel import cores, stream
+from glyptic.parallel import cores, gather
 from glyptic.prove.claims.claim import Claim, Layers
 from glyptic.prove.methods import smt
 from glyptic.prove.portable.claims import digest
@@ -100,10 +100,10 @@ class KeptMutations:
 
         return self.file.find(f"{name} | {scope} | broken", lambda: _claim_digest(name, scope), read)
 
-    def enter(self, found: Mutations) -> None:
+    def enter(self, name: str, found: Mutations) -> None:
         """Keep it."""
         counts = {"weights": found.weights, "refuted": found.refuted, "unmissed": list(found.unmissed)}
-        self.file.enter(f"{found.theorem} | {found.scope} | broken", _claim_digest(found.theorem, found.scope), counts)
+        self.file.enter(f"{name} | {found.scope} | broken", _claim_digest(name, found.scope), counts)
 
 
 def _claim_digest(name: str, scope: str) -> str:
@@ -114,9 +114,7 @@ def _claim_digest(name: str, scope: str) -> str:
 def break_each(names: Sequence[str], scope: str, *, kept: Path | None = None, workers: int | None = None) -> list[Mutations]:
     """Every weight of each of these constructions broken in turn; what is kept is not done again."""
     store = None if kept is None else KeptMutations(kept)
-    done = {name: one for name in names if store is not None and (one := store.find(name, scope)) is not None}
-    for one in stream(break_all, [(name, scope) for name in names if name not in done], workers=workers or cores()):
-        done[one.theorem] = one
-        if store is not None:
-            store.enter(one)
+    known = {name: one for name in names if store is not None and (one := store.find(name, scope)) is not None}
+    about: dict[str, Any] = {"known": known, "keep": store and store.enter}
+    done = gather(break_all, {name: (name, scope) for name in names}, workers=workers or cores(), **about)
     return [done[name] for name in names]
