@@ -12,7 +12,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
@@ -113,21 +113,6 @@ def gather(
                 if deaths > _DEATHS:
                     raise
     return {name: done[name] for name in work}
-
-
-def scatter(
-    function: Callable[..., Result],
-    arguments: Sequence[tuple[Any, ...]],
-    backend: str = "loky",
-    workers: int = 2,
-    progress: str | None = None,
-) -> list[Result]:
-    """[function(*a) for a in arguments], done by workers as in `gather`.
-
-    >>> scatter(pow, [(2, 3), (3, 2)], "sequential")
-    [8, 9]
-    """
-    return [*gather(function, dict(enumerate(arguments)), backend, workers, progress=progress).values()]
 
 
 def _named(function: Callable[..., Result], name: Name, arguments: tuple[Any, ...]) -> tuple[Name, Result]:

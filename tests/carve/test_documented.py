@@ -12,7 +12,7 @@ import pytest
 from glyptic import carve
 from glyptic.carve.amplify import plan
 from glyptic.numbers import NAMED, Fixed, Float
-from glyptic.theorems.catalogue import THEOREMS
+from glyptic.theorems.proving import THEOREMS
 from tests.carve.test_public import CASES, start
 
 PAGE = (Path(__file__).parents[2] / "docs" / "constructions.md").read_text()
@@ -79,7 +79,7 @@ def test_every_construction_has_its_row_its_theorem_and_its_frame(name: str) -> 
     first_cells = [line.split(" | ")[0] for line in PAGE.splitlines() if line.startswith("| `")]
     assert any(f"`{name}`" in cell for cell in first_cells), f"docs/constructions.md has no row of {name}"
     proved = any(theorem.name.split(",")[0] == name for theorem in THEOREMS)
-    assert proved != (name in WITHOUT_THEOREM), f"glyptic.theorems.catalogue has no theorem of {name}"
+    assert proved != (name in WITHOUT_THEOREM), f"glyptic.theorems has no theorem of {name}"
     assert name in CASES, f"tests/carve/test_public.py, CASES, has no call of {name}"
     build, arguments = CASES[name]
     framed = [frame.construction for frame in build(start(), *arguments).history[-1:]]

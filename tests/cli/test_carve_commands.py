@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from glyptic import cli
-from glyptic.cli.models import open_model
+from glyptic import cli, programs
 from glyptic.errors import GlypticError, InputError
 from glyptic.exact import load
 from glyptic.programs.combining import parse
@@ -33,7 +32,7 @@ def test_normalize_keeps_every_answer(kind: str, tmp_path: Path, capsys: pytest.
     assert "4. normalize." in printed  # after the three layers of parity
     assert str(tmp_path / "n") in printed
     made = load(tmp_path / "n")
-    assert made.run_batch(INPUTS).answers == open_model("parity:6", "fixed:4").run_batch(INPUTS).answers
+    assert made.run_batch(INPUTS).answers == programs.open("parity:6", "fixed:4").run_batch(INPUTS).answers
     assert cli.main(["frame", str(tmp_path / "n")]) == 0
     assert capsys.readouterr().out.strip() in printed
 
@@ -50,7 +49,7 @@ def test_combine_by_truth_table(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_combine_reads_folders_and_quoted_names(tmp_path: Path) -> None:
-    open_model("brackets:6,2,()", "fixed:4").save(tmp_path / "my model")
+    programs.open("brackets:6,2,()", "fixed:4").save(tmp_path / "my model")
     expression = f"~'{tmp_path / 'my model'}' | \"brackets:6,1,()\""
     assert cli.main(["combine", expression, "--format", "fixed:4", "--out", str(tmp_path / "c")]) == 0
     made = load(tmp_path / "c")
@@ -128,15 +127,15 @@ def test_names_in_expressions() -> None:
         parse("a b", leaf)
 
 
-def test_open_model_prefers_a_folder_that_holds_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_prefers_a_folder_that_holds_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parity").mkdir()
-    assert open_model("parity").name == "parity:16"
-    open_model("majority:5").save("parity")
-    assert open_model("parity").name == "majority:5"
-    assert str(open_model("parity", "fixed:5").format) == "fixed:5"
+    assert programs.open("parity").name == "parity:16"
+    programs.open("majority:5").save("parity")
+    assert programs.open("parity").name == "majority:5"
+    assert str(programs.open("parity", "fixed:5").format) == "fixed:5"
     with pytest.raises(GlypticError):
-        open_model("")
+        programs.open("")
 
 
 SCRIPT = """
@@ -167,7 +166,7 @@ def test_as_a_process(tmp_path: Path) -> None:
 
 def _of_digits(folder: Path, name: str, answers: tuple[str, str] = ("0", "1")) -> str:
     """A built-in decider in a folder, whose answers are named otherwise."""
-    open_model(name, "fixed:4").replace(answers=answers).save(folder)
+    programs.open(name, "fixed:4").replace(answers=answers).save(folder)
     return f"'{folder}'"
 
 
@@ -212,7 +211,7 @@ def test_combine_is_told_which_answer_means_yes(tmp_path: Path, capsys: pytest.C
 def test_an_empty_model_is_not_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    open_model("parity:4", "fixed:4").save(tmp_path)
+    programs.open("parity:4", "fixed:4").save(tmp_path)
     monkeypatch.chdir(tmp_path)
     for words in (["run", "", "01"], ["show", ""], ["combine", "'' & ."], ["frame", ""], ["lint", ""], ["normalize", ""]):
         assert cli.main(words) == 2

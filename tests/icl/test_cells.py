@@ -16,7 +16,7 @@ from glyptic.errors import FileError, InputError
 from glyptic.icl.experiments.cells import Cell, run
 from glyptic.icl.experiments.sweeps import Grid, draw, write_table
 from glyptic.icl.theory.problem import ProblemError
-from glyptic.parallel import WorkerLost, scatter
+from glyptic.parallel import WorkerLost, gather
 
 SOURCE = Path(__file__).parents[2] / "src"
 GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=40_000)
@@ -159,7 +159,7 @@ def test_the_figure_of_a_sweep(tmp_path):
 def test_ray_and_dask_for_real(tmp_path, backend):
     """Two workers in other processes compute what this process computes."""
     grid = Grid(N=(5, 10), M=(5, 10), noise_variance=(0.0, 1.0), prompts=500)
-    process_ids = set(scatter(os.getpid, [()] * 6, backend, 2))
+    process_ids = {*gather(os.getpid, dict.fromkeys(range(6), ()), backend, 2).values()}
     assert os.getpid() not in process_ids
     rows = run(grid.cells(), tmp_path / backend, backend, 2, progress=False)
     assert len(list((tmp_path / backend / "cells").glob("*.json"))) == 8

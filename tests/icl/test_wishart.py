@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from glyptic.errors import InputError
-from glyptic.icl.theory.wishart import wishart_moments
+from glyptic.icl.theory.depth import wishart_moments
 
 
 @pytest.mark.parametrize("N", [1, 2, 5, 40])

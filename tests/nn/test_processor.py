@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from glyptic.nn.speed import processor
+from glyptic.nn.speed import machine
 
 BASE = "fpu sse2 avx avx2 fma f16c"
 AVX512 = f"{BASE} avx512f avx512bw avx512vl avx512_bf16"
@@ -42,17 +42,17 @@ def cpuinfo(level: object, flags: str, processors: int = 2) -> str:
     ],
 )
 def test_only_hidden_tiles_limit_the_instructions(text: str, limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "_cpuinfo", lambda: text)
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: text)
     environment: dict[str, str] = {}
-    processor.settle(environment)
+    machine.settle(environment)
     assert environment == ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if limited else {})
 
 
 @pytest.mark.parametrize("name", ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"])
 def test_a_setting_of_the_users_own_is_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "_cpuinfo", lambda: cpuinfo(28, AMX))
+    monkeypatch.setattr(machine, "_cpuinfo", lambda: cpuinfo(28, AMX))
     environment = {name: "AVX2"}
-    processor.settle(environment)
+    machine.settle(environment)
     assert environment == {name: "AVX2"}
 
 
@@ -63,7 +63,7 @@ def test_a_system_that_says_nothing_is_left_alone(error: Exception, monkeypatch:
 
     monkeypatch.setattr(builtins, "open", refuse)
     environment: dict[str, str] = {}
-    processor.settle(environment)
+    machine.settle(environment)
     assert environment == {}
 
 

@@ -22,7 +22,7 @@ def test_importing_the_room_after_torch_loads_what_it_needs_and_no_more() -> Non
     packages = {name.partition(".")[0] for name in run.stdout.split()}
     assert packages.isdisjoint({"numba", "scipy", "tqdm", "safetensors", "transformers", "matplotlib", "joblib", "z3"})
     ours = {name for name in run.stdout.split() if name.startswith("glyptic.")}
-    assert ours == {"glyptic.errors", "glyptic.lazy", "glyptic.nn", "glyptic.nn.speed", "glyptic.nn.speed.processor"}
+    assert ours == {"glyptic.errors", "glyptic.lazy", "glyptic.nn", "glyptic.nn.speed", "glyptic.nn.speed.machine"}
 
 
 def test_all_that_the_room_offers_is_there_and_no_module_takes_its_name() -> None:

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 
 from glyptic import nn
 from glyptic.nn.parts.attention import attention
-from glyptic.nn.speed import few_rows
 from glyptic.nn.speed import linear as linear_file
 from glyptic.nn.speed.linear import linear
 
@@ -109,8 +108,8 @@ def test_steps_of_few_rows_through_packed_matrices_are_the_same() -> None:
     model, tokens = wide(), torch.randint(50, (8, 20), generator=torch.Generator().manual_seed(0))
     session, expected = nn.Session(model, 8, 20, packed=True), model(tokens)
     kinds = {type(module) for module in session.model.modules()}
-    assert few_rows.PackedLinear in kinds
-    assert few_rows.PackedLinear not in {type(module) for module in model.modules()}
+    assert linear_file.PackedLinear in kinds
+    assert linear_file.PackedLinear not in {type(module) for module in model.modules()}
     assert {p.data_ptr() for p in session.model.parameters()} == {p.data_ptr() for p in model.parameters()}
     assert (session.feed(tokens[:, :9]) - expected[:, 8]).abs().max() < 1e-5
     for t in range(9, 20):
@@ -119,12 +118,12 @@ def test_steps_of_few_rows_through_packed_matrices_are_the_same() -> None:
 
 def test_generation_packs_when_it_pays_and_says_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     model, prompt = wide(), [[1, 2, 3]] * 2 + [[4, 5]] * 2
-    assert few_rows.worthwhile(model, 4, 20)
+    assert linear_file.packing_pays(model, 4, 20)
     for rows, steps in ((1, 20), (4, 2), (400, 20)):
-        assert not few_rows.worthwhile(model, rows, steps)
-    assert not few_rows.worthwhile(wide().double(), 4, 20)
+        assert not linear_file.packing_pays(model, rows, steps)
+    assert not linear_file.packing_pays(wide().double(), 4, 20)
     packed = nn.generate(model, prompt, max_new_tokens=20)
-    monkeypatch.setattr(few_rows, "worthwhile", lambda *_: False)
+    monkeypatch.setattr(linear_file, "packing_pays", lambda *_: False)
     assert torch.equal(nn.generate(model, prompt, max_new_tokens=20), packed)
 
 

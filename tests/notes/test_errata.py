@@ -150,11 +150,11 @@ def test_4_the_comparison_reads_the_wrong_columns() -> None:
 
 def test_5_products_by_infinity() -> None:
     needed = {
-        str(f): values.amplification(f).products
+        str(f): values.products_by_b(f).products
         for f in (Fixed(1), Fixed(2), Fixed(6), Float(1, 1), Float(1, 2), Float(4, 2))
     }
     assert needed == {"fixed:1": None, "fixed:2": 2, "fixed:6": 2, "float:1,1": None, "float:1,2": 3, "float:4,2": 3}
-    even = [values.amplification(f.with_ties("even")).products for f in (Fixed(1), Float(1, 1))]
+    even = [values.products_by_b(f.with_ties("even")).products for f in (Fixed(1), Float(1, 1))]
     assert even == [2, 4]
 
 

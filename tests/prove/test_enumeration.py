@@ -53,10 +53,10 @@ def inputs_of(transformer, max_length, min_length=1):
     return [text for n in lengths for text in product(transformer.vocabulary, repeat=n)]
 
 
-@pytest.fixture(params=["wide fronts", "wide, no crowns", "narrow, no crowns", "narrow fronts"])
+@pytest.fixture(params=["wide fronts", "wide, level by level", "narrow, level by level", "narrow fronts"])
 def fronts(request, monkeypatch):
     """Every way of walking: breadth-first only, depth-first in many small portions, the last levels in one pass or not."""
-    if "no crowns" in request.param:
+    if "level by level" in request.param:
         monkeypatch.setattr(trie_module, "levels_at_once", lambda _: 0)
     if "narrow" in request.param:
         monkeypatch.setattr(trie_module, "_WIDEST", 2)

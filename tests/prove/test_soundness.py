@@ -39,8 +39,7 @@ from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
 from glyptic.prove.methods.smt.questions import pose
 from glyptic.prove.methods.smt.terms import Term
-from glyptic.theorems.catalogue import THEOREMS
-from glyptic.theorems.proving import FIXED, TheoremJob, prove, theorem
+from glyptic.theorems.proving import FIXED, THEOREMS, TheoremJob, prove, theorem
 from glyptic.theorems.theorem import plain
 
 (x,) = variables("x")

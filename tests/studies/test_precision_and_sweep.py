@@ -18,7 +18,7 @@ from glyptic.prove import B, Claim, Unknown, Values, inputs, variables
 from glyptic.prove.claims.expressions import answer, token
 from glyptic.prove.questions import recognition
 from glyptic.studies import least_precision, sweep
-from glyptic.studies.grids import format_grid
+from glyptic.studies.sweeps import format_grid
 
 QUIET = {"progress": False, "workers": 1}
 (x,) = variables("x")

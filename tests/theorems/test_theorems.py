@@ -10,12 +10,12 @@ from glyptic.numbers import Fixed
 from glyptic.prove import Proved, Refuted
 from glyptic.prove.methods import smt
 from glyptic.theorems import proving
-from glyptic.theorems.catalogue import THEOREMS
 from glyptic.theorems.mutation import break_all, mutants
 from glyptic.theorems.page import main, page, read_page
 from glyptic.theorems.proving import (
     FLOATS,
     SCOPES,
+    THEOREMS,
     Row,
     TheoremJob,
     main_table,

@@ -14,7 +14,7 @@ from itertools import zip_longest
 import numpy as np
 
 from glyptic.arguments import checked, refused
-from glyptic.carve.building import format_of, refuse_huge
+from glyptic.carve.building import refuse_huge
 from glyptic.carve.coordinates import refuse_norms
 from glyptic.carve.frames import count_hidden
 from glyptic.carve.names import targets
@@ -22,7 +22,7 @@ from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.exact.history import Frame, renamed
-from glyptic.numbers import AnyFormat, Codes
+from glyptic.numbers import AnyFormat, Codes, as_format
 
 
 @checked
@@ -161,7 +161,7 @@ def reconciled(
     longest input is the shortest of theirs. Formats are changed only if one is given, for rounding weights can change
     answers; tokens that not all know are dropped only if `common`.
     """
-    format = None if format is None else format_of(format)
+    format = None if format is None else as_format(format)
     chosen = [t if format is None or t.format == format else t.in_format(format) for t in transformers]
     first, length = chosen[0], min(t.max_length for t in chosen)
     shared = tuple(token for token in first.vocabulary if all(token in t.vocabulary for t in chosen))

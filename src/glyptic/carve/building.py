@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.arguments import refused, shown
+from glyptic.arguments import shown
 from glyptic.carve.names import members
 from glyptic.carve.spaces import Space
 from glyptic.errors import FormatError, ModelError
@@ -95,17 +95,6 @@ def _code(weight: Number, format: AnyFormat, part: str) -> int:
     return _KNOWN[key]
 
 
-def format_of(given: AnyFormat | str) -> AnyFormat:
-    """A format, or the one that a text names.
-
-    >>> format_of("fixed:4") == format_of(format_of("fixed:4"))
-    True
-    """
-    if isinstance(given, str) and len(given) > _LONGEST:
-        raise refused("format", given, "the name of a format, such as fixed:8")
-    return as_format(given)
-
-
 def _is_long(weight: Any) -> bool:
     """Of texts alone: 1e999999999 is short, and its digits would fill the machine."""
     return isinstance(weight, str) and (len(weight) > _LONGEST or bool(re.search(r"e[+-]?\d{5}", weight, re.IGNORECASE)))
@@ -149,7 +138,7 @@ class Draft:
     def __init__(self, format: AnyFormat | str, coordinates: Iterable[str | Space]) -> None:
         listed = members(coordinates, "coordinates", "names of coordinates and spaces")
         spread = (of.coordinates if isinstance(of, Space) else (of,) for of in listed)
-        object.__setattr__(self, "format", format_of(format))
+        object.__setattr__(self, "format", as_format(format))
         object.__setattr__(self, "coordinates", tuple(chain.from_iterable(spread)))
 
     def feed_forward(self, units: Sequence[Unit], bias: Row | None = None) -> FeedForward:

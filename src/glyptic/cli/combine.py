@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from glyptic.arguments import FolderToFill
-from glyptic.cli.models import Expression, FormatName, Yes
+from glyptic.cli.reading import Expression, FormatName, Yes
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glyptic.cli.models import FormatName, Model
+from glyptic.cli.reading import FormatName, Model
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,6 @@ class FrameCommand:
     """the number format, such as fixed:8 or float:4,3"""
 
     def main(self) -> None:
-        from glyptic.cli.models import open_model
+        from glyptic import programs
 
-        print(open_model(self.model, self.format).frame())
+        print(programs.open(self.model, self.format).frame())

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from tyro.conf import UseAppendAction
 
 from glyptic.arguments import Count
-from glyptic.cli.models import FormatName, Model
+from glyptic.cli.reading import FormatName, Model
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class LintCommand:
     """Print the report as JSON."""
 
     def main(self) -> int:
-        from glyptic.cli.models import open_model
+        from glyptic import programs
         from glyptic.lint import lint
 
-        report = lint(open_model(self.model, self.format), self.runs, ignore=self.ignore, progress=True)
+        report = lint(programs.open(self.model, self.format), self.runs, ignore=self.ignore, progress=True)
         print(json.dumps(report.as_json(), ensure_ascii=False, indent=2) if self.json else report)
         return 1 if report.at_least(self.fail_on) else 0

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from glyptic.arguments import FolderToFill
-from glyptic.cli.idle import refuse_idle
-from glyptic.cli.models import FormatName, Model, Yes
+from glyptic.cli.reading import FormatName, Model, Yes, refuse_idle
 
 Kind = Literal["zero_one", "infinity", "plus_minus"]
 
@@ -39,8 +38,8 @@ class NormalizeCommand:
     """build it even in a format where it is known to fail"""
 
     def main(self) -> None:
+        from glyptic import programs
         from glyptic.carve import normalize
-        from glyptic.cli.models import open_model
         from glyptic.exact.files import check_place
         from glyptic.text import printable
 
@@ -48,7 +47,7 @@ class NormalizeCommand:
             refuse_idle(self, ("yes",), "with --kind zero_one, which keeps the logit of every answer")
         check_place(self.out, overwrite=self.overwrite)
         build = getattr(normalize, self.kind)  # each kind is the name of its function
-        model = open_model(self.model, self.format)
+        model = programs.open(self.model, self.format)
         told: dict[str, Any] = {} if self.yes is None else {"yes": self.yes}
         made = build(model, force=self.force, **told)
         made = made.replace(name=printable(f"{self.kind} normalization of {model.name or self.model}"))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from glyptic.arguments import Backend, Count, Picture, Seconds, Workers
-from glyptic.cli.idle import refuse_idle, refuse_idle_workers
+from glyptic.cli.reading import refuse_idle, refuse_idle_workers
 from glyptic.errors import InputError
 
 _TOGETHER = 1 << 12  # texts that the large format answers in one batch

@@ -21,14 +21,18 @@ from glyptic.arguments import (
     Workers,
     shown,
 )
-from glyptic.cli.models import FormatName, Model
-from glyptic.cli.prove_use import check_use
+from glyptic.cli.reading import FormatName, Model, refuse_idle, refuse_idle_workers
 from glyptic.errors import FormatError, InputError
 from glyptic.exact.running import Engine
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
     from glyptic.prove import Claim, Verdict
+
+_QUESTIONS = ("model", "other", "language", "tomita", "decisive", "never_zero_attention")
+_OF_QUESTIONS = ("max_length", "min_length", "steps", "yes", "no", "format", "figure", "certificate", "count_all", "engine")
+_OF_RECHECKS = ("model", "other", "format", "count_all", "engine")  # models are compared, rounded to the format first
+_OF_SOLVERS = ("theorem", "terms")
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ class ProveCommand:
         return self._check() if self.formats is None else self._sweep(self.formats)
 
     def _library(self) -> int:
-        from glyptic.studies.grids import format_grid
+        from glyptic.studies.sweeps import format_grid
         from glyptic.theorems.proving import SCOPES, main_table, prove_all, read_scope, theorem
 
         scopes = [str(format) for format in format_grid(self.formats)] if self.formats is not None else SCOPES
@@ -165,14 +169,14 @@ class ProveCommand:
         return 0 if verdict else 1
 
     def _recheck(self) -> int:
-        from glyptic.cli.models import open_model
+        from glyptic import programs
         from glyptic.prove import recheck
         from glyptic.prove.certificates.saving import load_certificate
-        from glyptic.prove.portable.words import printable
+        from glyptic.text import printable
 
         assert self.recheck is not None
         words = [word for word in (self.model, self.other) if word]
-        models = [open_model(word, self.format) for word in words] or None
+        models = [programs.open(word, self.format) for word in words] or None
         result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
         print(result)
         for assumption in result.assumptions:
@@ -232,7 +236,7 @@ class ProveCommand:
     def _try_question(self, formats: str) -> None:
         """Ask it in the first format: what is wrong with the question, and not with the format, is wrong in all of them."""
         from glyptic.carve import FactError
-        from glyptic.studies.grids import format_grid
+        from glyptic.studies.sweeps import format_grid
 
         try:
             self._claim(str(format_grid(formats)[0]))
@@ -260,20 +264,20 @@ class ProveCommand:
         return asked[0]
 
     def _claim(self, format: str | None) -> Claim:
-        from glyptic.cli.models import open_model
-        from glyptic.prove import questions as theorems
+        from glyptic import programs
+        from glyptic.prove import questions
 
         self._asked()
-        model = open_model(self.model, format)
+        model = programs.open(self.model, format)
         longest = model.max_length if self.max_length is None else self.max_length
         lengths: dict[str, Any] = {"min_length": self.min_length, "steps": parse_steps(self.steps)}
         if self.other:
-            return theorems.equivalence(model, open_model(self.other, format), longest, **lengths)
+            return questions.equivalence(model, programs.open(self.other, format), longest, **lengths)
         if self.decisive:
-            return theorems.decisiveness(model, longest, **lengths)
+            return questions.decisiveness(model, longest, **lengths)
         if self.never_zero_attention:
-            return theorems.defined_attention(model, longest, self.min_length)
-        return theorems.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
+            return questions.defined_attention(model, longest, self.min_length)
+        return questions.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
 
     def _automaton(self, model: Transformer) -> Any:
         from glyptic.languages import regular, tomita
@@ -292,3 +296,38 @@ def parse_steps(text: str) -> int | Callable[[int], int]:
     if not re.fullmatch(r"0*[1-9][0-9]{0,8}", text):
         raise InputError(f"--steps is {shown(text)}; write a number from 1 up, or n for as many as the input has tokens.")
     return int(text)
+
+
+def check_use(command: ProveCommand) -> None:
+    """Refuse, in one sentence and before any work, what has no effect or cannot be meant."""
+    refuse_idle_workers(command)
+    if command.recheck is not None:
+        asked = [name for name in (*_QUESTIONS, *_OF_QUESTIONS) if name not in _OF_RECHECKS]
+        idle = (*asked, *(() if command.model else ("format",)), "formats", "journal", "library", "theorem")
+        refuse_idle(command, idle, "with --recheck, which takes the claim from its file")
+    elif command.library:
+        idle = (*_QUESTIONS, *_OF_QUESTIONS, "backend")
+        refuse_idle(command, idle, "with --library, which proves its own theorems")
+        if command.export is not None:
+            refuse_idle(command, ("workers", "journal"), "with --export, which is of one theorem in one format")
+    else:
+        _check_question(command)
+
+
+def _check_question(command: ProveCommand) -> None:
+    refuse_idle(command, _OF_SOLVERS, "on a question about inputs, which it is not for")
+    if command.formats is not None:
+        refuse_idle(command, ("format",), "beside --formats, which rounds to each of its formats")
+        refuse_idle(command, ("count_all",), "beside --formats")
+    else:
+        refuse_idle(command, ("figure",), "without --formats, whose table it draws")
+    if command.language is None and command.tomita is None:
+        refuse_idle(command, ("yes", "no"), "without --language or --tomita")
+    elif command.yes == command.no:
+        raise InputError(f"--yes and --no are both {command.yes!r}; a decider's answers are two.")
+    if command.never_zero_attention:
+        refuse_idle(command, ("steps",), "with --never-zero-attention, which looks at the first answer only")
+    longest = command.max_length
+    if command.min_length < 1 or (longest is not None and longest < command.min_length):
+        shown = f"--min-length {command.min_length}" + ("" if longest is None else f" and --max-length {longest}")
+        raise InputError(f"{shown}: lengths begin with 1, and the longest is not below the shortest.")

@@ -9,15 +9,15 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stderr
 from dataclasses import fields
 from itertools import dropwhile, takewhile
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import tyro
-from tyro.conf import Positional, UseAppendAction
+from tyro.conf import Positional, UseAppendAction, arg
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from glyptic.arguments import PLACES, Folder, check_fields, rules_in, shown
@@ -25,6 +25,11 @@ from glyptic.errors import InputError
 from glyptic.text import printable
 
 Command = TypeVar("Command")
+Model = Annotated[Positional[str], arg(metavar="MODEL")]
+Text = Annotated[Positional[str], arg(metavar="INPUT")]
+Expression = Annotated[Positional[str], arg(metavar="EXPRESSION")]
+FormatName = Annotated[str | None, arg(metavar="FORMAT")]
+Yes = Annotated[str | None, arg(metavar="ANSWER")]
 _FRAME = re.compile(r"^[│|+╭╰]\s?|\s*[│|+╮╯]$")
 _READ = {int: "a whole number", float: "a number", Path: "a path"}
 
@@ -150,3 +155,25 @@ def _one_sentence(box: str) -> str:
 
 def _is_rule(line: str) -> bool:
     return set(line) <= set("─-")
+
+
+def refuse_idle(command: Any, names: Iterable[str], where: str) -> None:
+    """Refuse those of a command's fields that differ from their defaults, and `where` they have no effect.
+
+    >>> from glyptic.cli.show import ShowCommand
+    >>> refuse_idle(ShowCommand("parity:8", batch=4), ["batch", "length"], "on an exact transformer")
+    Traceback (most recent call last):
+    glyptic.errors.InputError: --batch has no effect on an exact transformer; leave it out.
+    """
+    usual = {field.name: field.default for field in fields(command)}
+    for name in names:
+        given = getattr(command, name)
+        if given != usual[name]:
+            called = f"the model {shown(given)}" if name in ("model", "other") else flag(name)
+            raise InputError(f"{called} has no effect {where}; leave it out.")
+
+
+def refuse_idle_workers(command: Any) -> None:
+    """One after the other is done by nobody else."""
+    if command.backend == "sequential":
+        refuse_idle(command, ("workers",), "with --backend sequential, which has no workers")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from glyptic.arguments import Count
-from glyptic.cli.models import FormatName, Model, Text
+from glyptic.cli.reading import FormatName, Model, Text
 from glyptic.exact.running import Engine
 from glyptic.numbers import Attention
 
@@ -38,10 +38,10 @@ class RunCommand:
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
 
     def main(self) -> None:
-        from glyptic.cli.models import open_model
+        from glyptic import programs
         from glyptic.exact import show_number, show_trace
 
-        transformer = open_model(self.model, self.format)
+        transformer = programs.open(self.model, self.format)
         if self.attention is not None:
             transformer = transformer.with_options(attention=self.attention)
         patterns = ["embedding", "*.after_*", "*.weights", "final_norm"] if self.trace else False

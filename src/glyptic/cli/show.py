@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from glyptic.arguments import Count
-from glyptic.cli.idle import refuse_idle
-from glyptic.cli.models import FormatName, Model
+from glyptic.cli.reading import FormatName, Model, refuse_idle
 from glyptic.files import read_json
 
 
@@ -40,10 +39,10 @@ class ShowCommand:
             config = nn.read_config(self.model)
             print(nn.cost(config, batch=self.batch, length=min(256, config.context) if self.length is None else self.length))
             return
-        from glyptic.cli.models import open_model
+        from glyptic import programs
 
         refuse_idle(self, ("batch", "length"), "on an exact transformer: the cost of public models is reckoned for them")
-        print(open_model(self.model, self.format).describe())
+        print(programs.open(self.model, self.format).describe())
 
 
 def _is_public(folder: Path) -> bool:

@@ -221,7 +221,7 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
     traced: dict[str, np.ndarray] = {}
     wanted, codes = matching(transformer, patterns), prepared.arithmetic.codes
 
-    def seen(watch: Watch, first: int) -> None:
+    def keep_watched(watch: Watch, first: int) -> None:
         """What was watched from a position on."""
         failures.update({k: error for k, error in watch.failures(first).items() if k not in failures and not tied[k]})
         for stage, array in watch.traced.items():
@@ -234,10 +234,10 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
         for new in _blocks(tokens[state.length :], len(tokens), keep):
             first, watch = state.length, Watch(wanted, codes)
             residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch)
-            seen(watch, first)
+            keep_watched(watch, first)
         state, watch = state if keep else State(), Watch(wanted, codes)
         logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, watch)
-        seen(watch, first)
+        keep_watched(watch, first)
         chains[:, step] = numbers = np.where(tied, TIED, numbers)
         tied = numbers == TIED  # there is no next token: such a chain stays tied, and what follows is not its fault
         if step + 1 < steps:

@@ -11,7 +11,7 @@ The theory (`icl.theory`) needs numpy and scipy only:
 | `theorem`, `flow`, `reduced` | the start, gradient flow by (d+1)² equations, and by d + 2 |
 | `risk`, `labels`, `simulate` | the risk on any law of (x, y) in three parts; laws to try it on; the same by sampling |
 | `shifts`, `random_covariance` | one formula for every shift between training and test |
-| `wishart`, `depth` | L layers are L steps of preconditioned gradient descent; the best steps, exactly |
+| `depth` | L layers are L steps of preconditioned gradient descent; the best steps, exactly |
 | `quartic`, `profile`, `isotropic`, `landscape` | critical points, spurious minima, where random starts end |
 | `heads` | several heads: one convex quadratic, and which minima they lose |
 | `separate` | keys and queries as matrices of their own: fixed points, and the staircase of a small start |
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from glyptic.icl.theory.depth import best_descent as best_descent
     from glyptic.icl.theory.depth import preconditioned_gd as preconditioned_gd
     from glyptic.icl.theory.depth import sparse_lsa as sparse_lsa
+    from glyptic.icl.theory.depth import wishart_moments as wishart_moments
     from glyptic.icl.theory.diversity import diversity_limit as diversity_limit
     from glyptic.icl.theory.diversity import diversity_rows as diversity_rows
     from glyptic.icl.theory.diversity import new_task_risk as new_task_risk
@@ -95,7 +96,6 @@ if TYPE_CHECKING:
     from glyptic.icl.theory.theorem import pl_constant as pl_constant
     from glyptic.icl.theory.theorem import pl_ratio as pl_ratio
     from glyptic.icl.theory.theorem import threshold as threshold
-    from glyptic.icl.theory.wishart import wishart_moments as wishart_moments
 else:
     from glyptic.lazy import lazily
 

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from glyptic.arguments import Count, Number
 
+RISK = r"risk  $E(\hat y - \langle w, x_q\rangle)^2$"  # on the axis of a figure
 MEANING = {
     "d": "dimension of the inputs",
     "N": "training length: labelled examples in a prompt that the model is trained on",

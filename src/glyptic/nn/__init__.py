@@ -15,7 +15,7 @@
 
 from typing import TYPE_CHECKING
 
-import glyptic.nn.speed.processor  # noqa: F401  # before torch's first product
+import glyptic.nn.speed.machine  # noqa: F401  # before torch's first product
 
 if TYPE_CHECKING:
     from glyptic.nn.checkpoints.folders import load as load

@@ -21,10 +21,9 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn.config import AttentionBackend, Kind, ModelConfig
 from glyptic.nn.parts.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.parts.embeddings import InputEmbedding, Output, PatchEmbedding
-from glyptic.nn.parts.initialize import initialize
 from glyptic.nn.parts.multi_head import Memory
 from glyptic.nn.parts.stack import Stack
-from glyptic.nn.speed.memory import check_memory
+from glyptic.nn.speed.machine import check_memory
 
 
 class Model(nn.Module):
@@ -345,3 +344,28 @@ def with_backend(model: Some, backend: AttentionBackend) -> Some:
         if hasattr(module, "config"):
             module.config = config  # type: ignore[assignment]
     return twin
+
+
+_DEVIATION = 0.02
+
+
+def initialize(model: nn.Module, scaled: bool = False) -> None:
+    """Fresh weights by GPT-2's recipe, in the order of declaration; `scaled`: the config has embedding_scale.
+
+    Matrices and tables are N(0, 0.02²), biases 0, norms 1; matrices that write into the residual are divided by
+    √(2 · layers), so that its variance does not grow with depth. A token embedding that is multiplied by √D starts at
+    N(0, 1/D) instead (Vaswani), so that tokens and sinusoids are of one size.
+    """
+    depth = max(1, sum(name.endswith(".attn") for name, _ in model.named_modules()))
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                parameter.zero_()
+            elif parameter.dim() == 1:  # the scale of a norm
+                parameter.fill_(1.0)
+            elif name == "embedding.token.weight" and scaled:
+                parameter.normal_(0.0, parameter.shape[1] ** -0.5)
+            elif name.endswith(".out.weight"):
+                parameter.normal_(0.0, _DEVIATION / (2 * depth) ** 0.5)
+            else:
+                parameter.normal_(0.0, _DEVIATION)

@@ -99,7 +99,7 @@ def amplification() -> Table:
     rows: list[Sequence[object]] = []
     named = [NAMED["fp8_e4m3"], NAMED["fp8_e5m2"]]
     for format in (*both_rules(F1, F2), F3, Fixed(4), *both_rules(F11), F21, *both_rules(F12), F22, F32, *named):
-        found = values.amplification(format)
+        found = values.products_by_b(format)
         smallest = "" if found.smallest is None else found.smallest
         rows.append((
             shown(format), found.positive, found.below_one, found.after_two, smallest,

@@ -47,7 +47,7 @@ def softmax(format: Format, *logits: str) -> tuple[Fraction, ...]:
 
 
 @dataclass(frozen=True)
-class Amplification:
+class ProductsByB:
     """How many products by B take every positive value to B."""
 
     products: int | None  # None: some value never gets there
@@ -57,14 +57,14 @@ class Amplification:
     below_one: int  # positive values x with x < 1/B, which the notes exclude
 
 
-def amplification(format: Format) -> Amplification:
+def products_by_b(format: Format) -> ProductsByB:
     """x·B, (x·B)·B, … for every positive x."""
     positive = [format.value(code) for code in range(1, format.max_code + 1)]
     short = [x for x in positive if format.round(format.round(x * format.max) * format.max) != format.max]
     counts = [_products_to_largest(format, x) for x in positive]
     most = None if None in counts else max(count for count in counts if count is not None)
     below = sum(x * format.max < 1 for x in positive)
-    return Amplification(most, len(short), len(positive), min(short, default=None), below)
+    return ProductsByB(most, len(short), len(positive), min(short, default=None), below)
 
 
 def _products_to_largest(format: Format, x: Fraction) -> int | None:

@@ -11,13 +11,13 @@ from itertools import product
 from typing import Annotated
 
 from glyptic.arguments import Count, checked, shown
-from glyptic.carve.building import MOST_WEIGHTS, Draft, Row, Unit, format_of
+from glyptic.carve.building import MOST_WEIGHTS, Draft, Row, Unit
 from glyptic.carve.examples.parts import ONE, check_vocabulary, look_up, needs
 from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
 from glyptic.exact import Layer, Transformer
 from glyptic.languages import Automaton, regular, tomita
-from glyptic.numbers import AnyFormat, Format
+from glyptic.numbers import AnyFormat, Format, as_format
 
 InputLength = Annotated[int, Count(1, 10_000)]
 
@@ -109,6 +109,6 @@ def by_number(
 
 def _named(name: str, automaton: Automaton, format: AnyFormat | str, max_length: int, force: bool) -> Transformer:
     """Refused, unless forced, in formats where it may be wrong."""
-    made_in = format_of(format)
+    made_in = as_format(format)
     needs(name.partition(":")[0], made_in, max_length, looks_up=True, force=force)
     return recogniser(automaton, made_in, max_length).replace(name=name)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ KINDS: dict[str, ModelKind] = {
 }
 
 
+@checked
 def register(kind: ModelKind) -> None:
     """A name that `open` and every command know from now on: its function takes a format, then what the name gives.
 

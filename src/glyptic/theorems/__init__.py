@@ -1,6 +1,6 @@
 """The theorems of the constructions: what each construction of `glyptic.carve` promises, proved for all values of a format.
 
-`primitives` and `deciders` state them, `catalogue` lists them, `proving` runs them over formats, `mutation` shows that each
+`primitives` and `deciders` state them, `proving` lists them and runs them over formats, `mutation` shows that each
 would notice a broken weight, `page` writes docs/theorems.md.
 `lemma_base` is what the notes take for granted of numbers, decided for a format.
 """

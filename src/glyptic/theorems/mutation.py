@@ -5,16 +5,20 @@ Weights whose loss changes nothing are told: a part that is not needed at the va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from glyptic.exact.transformer import Transformer, map_codes, parts
+from glyptic.parallel import cores, gather
 from glyptic.prove.claims.claim import Claim, Layers
 from glyptic.prove.methods import smt
+from glyptic.prove.portable.claims import digest
 from glyptic.prove.verdicts.answers import Refuted
-from glyptic.theorems.proving import read_scope, theorem
+from glyptic.theorems.proving import kept_file, read_scope, theorem
 
 
 @dataclass(frozen=True)
@@ -80,3 +84,37 @@ def break_all(name: str, scope: str, seconds: float | None = 60.0) -> Mutations:
         if not isinstance(smt.check(mutant.claim, format, seconds=seconds), Refuted):
             unmissed.append(mutant.weight)
     return Mutations(name, scope, total, total - len(unmissed), tuple(unmissed))
+
+
+class KeptMutations:
+    """What came of broken weights, kept in the file of the rows; it counts again while the theorem's claim is the same."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = kept_file(path)
+
+    def find(self, name: str, scope: str) -> Mutations | None:
+        """What came of a theorem's broken weights."""
+
+        def read(data: dict[str, Any]) -> Mutations:
+            return Mutations(name, scope, data["weights"], data["refuted"], tuple(data["unmissed"]))
+
+        return self.file.find(f"{name} | {scope} | broken", lambda: _claim_digest(name, scope), read)
+
+    def enter(self, name: str, found: Mutations) -> None:
+        """Keep it."""
+        counts = {"weights": found.weights, "refuted": found.refuted, "unmissed": list(found.unmissed)}
+        self.file.enter(f"{name} | {found.scope} | broken", _claim_digest(name, found.scope), counts)
+
+
+def _claim_digest(name: str, scope: str) -> str:
+    """A fingerprint of a theorem with all the weights that it speaks of."""
+    return digest(theorem(name).claim(*read_scope(scope)))
+
+
+def break_each(names: Sequence[str], scope: str, *, kept: Path | None = None, workers: int | None = None) -> list[Mutations]:
+    """Every weight of each of these constructions broken in turn; what is kept is not done again."""
+    store = None if kept is None else KeptMutations(kept)
+    known = {name: one for name in names if store is not None and (one := store.find(name, scope)) is not None}
+    about: dict[str, Any] = {"known": known, "keep": store and store.enter}
+    done = gather(break_all, {name: (name, scope) for name in names}, workers=workers or cores(), **about)
+    return [done[name] for name in names]

@@ -20,11 +20,8 @@ from pathlib import Path
 from glyptic.errors import GlypticError, InputError
 from glyptic.files import write_whole
 from glyptic.files.reading import read_bytes
-from glyptic.parallel import cores, stream
-from glyptic.theorems.catalogue import THEOREMS
-from glyptic.theorems.keeping import KeptRows
-from glyptic.theorems.mutation import Mutations, break_all
-from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, Row, prove_all, theorem
+from glyptic.theorems.mutation import Mutations, break_each
+from glyptic.theorems.proving import FIXED, FLOATS, OTHERS, SCOPES, THEOREMS, Row, prove_all, theorem
 
 BROKEN_IN = "fixed:3"
 PLAIN = tuple(scope for scope in SCOPES if scope != "bf16")  # where all theorems are proved in plain terms too
@@ -146,18 +143,6 @@ def _markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 
 
-def broken(names: Sequence[str], kept: Path | None, workers: int | None) -> list[Mutations]:
-    """Every weight of these constructions broken in turn, in one scope; what is kept is not done again."""
-    store = None if kept is None else KeptRows(kept)
-    done = {name: one for name in names if store is not None and (one := store.breaking(name, BROKEN_IN)) is not None}
-    left = [(name, BROKEN_IN) for name in names if name not in done]
-    for one in stream(break_all, left, workers=workers or cores()):
-        done[one.theorem] = one
-        if store is not None:
-            store.enter_breaking(one)
-    return [done[name] for name in names]
-
-
 def renew(
     path: Path,
     names: Sequence[str] | None = None,
@@ -177,8 +162,8 @@ def renew(
     rows = prove_all(wanted, chosen, seconds=SECONDS, workers=workers, kept=kept, progress=progress)
     confirmed = [scope for scope in wanted if scope in PLAIN]
     plain = prove_all(confirmed, chosen, seconds=SECONDS, terms="plain", workers=workers, kept=kept, progress=progress)
-    breakings = broken(chosen, kept, workers) if BROKEN_IN in wanted else []
-    write_whole(path, page(before.renewed(rows, plain, breakings)).encode())
+    broken = break_each(chosen, BROKEN_IN, kept=kept, workers=workers) if BROKEN_IN in wanted else []
+    write_whole(path, page(before.renewed(rows, plain, broken)).encode())
     return [*rows, *plain]
 
 

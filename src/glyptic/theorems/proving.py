@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +11,19 @@ from typing import Any
 
 from glyptic.carve import FactError
 from glyptic.errors import InputError
+from glyptic.files import KeptFile
 from glyptic.numbers import Format, Products, parse_format
 from glyptic.parallel import cores, gather
 from glyptic.prove.methods import smt
-from glyptic.prove.methods.smt.questions import Rules
-from glyptic.prove.verdicts.answers import Proved, Refuted, Verdict
+from glyptic.prove.methods.smt import bits
+from glyptic.prove.methods.smt.questions import Rules, pose
+from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Verdict, verdict_from_json, verdict_to_json
 from glyptic.text import table as text_table
-from glyptic.theorems.catalogue import THEOREMS, Theorem
+from glyptic.theorems.deciders import DECIDERS
+from glyptic.theorems.primitives import PRIMITIVES
+from glyptic.theorems.theorem import Theorem
 
+THEOREMS: tuple[Theorem, ...] = (*PRIMITIVES, *DECIDERS)
 FIXED = tuple(f"fixed:{s}" for s in range(2, 9))
 FLOATS = ("float:1,2", "float:2,2", "float:3,3", "fp8_e4m3", "fp8_e5m2", "fp16", "bf16")
 OTHERS = ("fixed:4/even", "float:2,2/even", "fixed:4 fused", "float:2,2 fused")
@@ -92,6 +98,53 @@ def prove(job: TheoremJob) -> Row:
     return Row(job.theorem, one.says, job.scope, verdict, seconds=time.process_time() - start)
 
 
+def question_digest(job: TheoremJob) -> str:
+    """A fingerprint of what is put to the solvers, whatever they may take: what was found stays found."""
+    format, products = read_scope(job.scope)
+    try:
+        question = pose(theorem(job.theorem).claim(format, products), format, job.terms)
+    except FactError as error:
+        text = f"refused: {error}"
+    else:
+        text = bits.script([*question.domain, question.given]) + bits.script(question.failing)
+    return hashlib.sha256(f"{job.terms}\n{text}".encode()).hexdigest()
+
+
+class KeptRows:
+    """Rows kept in a file as they come, so that a long run goes on after an interruption, or after a change.
+
+    A row counts again only if the question that was put to the solvers is, letter for letter, the one that would be put now: a
+    change of a construction, of its theorem or of how terms are made brings another question, and is proved anew.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = kept_file(path)
+
+    def find(self, job: TheoremJob) -> Row | None:
+        """The row of a job, if it was decided and its question is still the same."""
+
+        def read(data: dict[str, Any]) -> Row:
+            verdict = None if data["verdict"] is None else verdict_from_json(data["verdict"])
+            return Row(job.theorem, theorem(job.theorem).says, job.scope, verdict, data["refusal"], data["seconds"])
+
+        return self.file.find(self._name(job), lambda: question_digest(job), read)
+
+    def enter(self, job: TheoremJob, row: Row) -> None:
+        """Keep a row, unless it was left open."""
+        if not isinstance(row.verdict, Unknown):
+            verdict = None if row.verdict is None else verdict_to_json(row.verdict)
+            about = {"verdict": verdict, "refusal": row.refusal, "seconds": round(row.seconds, 2)}
+            self.file.enter(self._name(job), question_digest(job), about)
+
+    def _name(self, job: TheoremJob) -> str:
+        return f"{job.theorem} | {job.scope} | {job.terms}"
+
+
+def kept_file(path: Path) -> KeptFile:
+    """The file in which rows, and what came of broken weights, are kept."""
+    return KeptFile(path, "rows of the library", {"kind": "glyptic.prove.library", "version": 1})
+
+
 def prove_all(
     scopes: Sequence[str] = SCOPES,
     names: Sequence[str] | None = None,
@@ -110,12 +163,10 @@ def prove_all(
     >>> [row.mark for row in prove_all(["fixed:2"], ["zero.at", "normalize.plus_minus"], workers=1, progress=False)]
     ['✓s', '✓']
     """
-    from glyptic.theorems.keeping import KeptRows
-
     chosen = [one.name for one in THEOREMS] if names is None else [theorem(name).name for name in names]
     jobs = [TheoremJob(name, scope, seconds, megabytes, terms) for scope in scopes for name in chosen]
     store = None if kept is None else KeptRows(kept)
-    known = {job: row for job in jobs if store is not None and (row := store.row(job)) is not None}
+    known = {job: row for job in jobs if store is not None and (row := store.find(job)) is not None}
     about: dict[str, Any] = {"known": known, "keep": store and store.enter, "progress": "theorems" if progress else None}
     rows = gather(prove, {job: (job,) for job in jobs}, workers=workers or cores(), **about)
     return [rows[job] for job in jobs]

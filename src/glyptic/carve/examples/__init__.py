@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from glyptic.arguments import Count, Seed, checked, is_word, refused, shown
-from glyptic.carve.building import format_of
 from glyptic.carve.examples.parts import Length
 from glyptic.carve.examples.parts import whole_numbers as whole_numbers
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Sizes, Transformer, random_transformer
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, as_format
 
 if TYPE_CHECKING:
     from glyptic.carve.examples.balanced import brackets as brackets
@@ -59,7 +58,7 @@ class ModelKind:
         if force and "force" in inspect.signature(self._make).parameters:
             given["force"] = True
         try:
-            return self._make(format_of(format), **given)
+            return self._make(as_format(format), **given)
         except InputError as error:  # which names the parameter
             raise error if str(error).startswith(f"{self.name}:") else InputError(f"{self.name}: {error}") from None
 
@@ -124,7 +123,7 @@ def random(
     >>> random(Fixed(4), seed=7).same_as(random(Fixed(4), seed=7))
     True
     """
-    made = random_transformer(format_of(format), seed, Sizes(layers=layers, max_length=max_length))
+    made = random_transformer(as_format(format), seed, Sizes(layers=layers, max_length=max_length))
     return made.replace(name=f"random:{seed},{layers},{max_length}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from glyptic.arguments import Count, checked, shown
-from glyptic.carve.building import Draft, Row, Unit, format_of
+from glyptic.carve.building import Draft, Row, Unit
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -22,7 +22,7 @@ from glyptic.carve.examples.parts import (
 from glyptic.carve.spaces import Space
 from glyptic.errors import InputError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, as_format
 
 VALID, DEPTH, CLOSES, ORDINAL, BAD, ALL_BAD = "valid", "depth", "closes", "ordinal", "bad", "all_bad"
 CLEAN, CLOSED = "clean", "closed"
@@ -51,7 +51,7 @@ def brackets(
     >>> T.answer("([])[]"), T.answer("([)]"), T.answer("((()))")
     ('YES', 'NO', 'NO')
     """
-    format = format_of(format)
+    format = as_format(format)
     facts = needs("brackets", format, max_length, counts_to=max(2, max_length), looks_up=True, force=force)
     check_vocabulary("brackets", pairs)
     if len(pairs) % 2:

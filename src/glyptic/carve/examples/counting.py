@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from glyptic.arguments import Count, checked, shown
-from glyptic.carve.building import Draft, Row, Unit, clear, format_of
+from glyptic.carve.building import Draft, Row, Unit, clear
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -28,7 +28,7 @@ from glyptic.carve.examples.parts import (
 from glyptic.carve.spaces import Space
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Layer, Transformer
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, as_format
 
 
 @checked
@@ -48,7 +48,7 @@ def majority(
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    format = format_of(format)
+    format = as_format(format)
     counted = min(max_length, max(1, whole_numbers(format)))
     facts = needs("majority", format, max_length, counts_to=counted, force=force)
     check_vocabulary("majority", vocabulary, letter)
@@ -106,7 +106,7 @@ def modular(
     check_vocabulary("modular", vocabulary, letter)
     if residue >= modulus:
         raise InputError(f"modular: residue {residue} modulo {modulus}; it must be below the modulus.")
-    format = format_of(format)
+    format = as_format(format)
     facts = needs("modular", format, max_length, counts_to=max(max_length, residue + 1), force=force)
     multiples = [modulus << t for t in range(max_length.bit_length()) if modulus << t <= max_length][::-1]
     reaches = [f"reaches.{multiple}" for multiple in multiples]
@@ -142,7 +142,7 @@ def parity(
     >>> T.answer("01101"), T.answer("0110")
     ('YES', 'NO')
     """
-    format = format_of(format)
+    format = as_format(format)
     facts = needs("parity", format, max_length, looks_up=True, force=force)
     check_vocabulary("parity", vocabulary, letter)
     here, pointer, further = (Space.binary(name, max_length) for name in ("here", "pointer", "further"))

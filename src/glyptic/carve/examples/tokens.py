@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from glyptic.arguments import checked
-from glyptic.carve.building import Draft, Row, Unit, clear, format_of
+from glyptic.carve.building import Draft, Row, Unit, clear
 from glyptic.carve.examples.parts import (
     NO,
     ONE,
@@ -22,7 +22,7 @@ from glyptic.carve.examples.parts import (
 from glyptic.carve.spaces import Space
 from glyptic.errors import InputError
 from glyptic.exact import Layer, Transformer
-from glyptic.numbers import AnyFormat
+from glyptic.numbers import AnyFormat, as_format
 
 _LONGEST_WORD = 1 << 8
 
@@ -42,7 +42,7 @@ def contains(
     >>> T.answer("0010110"), T.answer("001001")
     ('YES', 'NO')
     """
-    format = format_of(format)
+    format = as_format(format)
     facts = needs("contains", format, max_length, looks_up=True, force=force)
     if not 1 <= len(word) <= _LONGEST_WORD:
         what = "empty; every input contains it" if not word else f"longer than {_LONGEST_WORD} letters"
@@ -84,7 +84,7 @@ def first_equals_last(
     >>> T.answer("0010"), T.answer("0011")
     ('YES', 'NO')
     """
-    format = format_of(format)
+    format = as_format(format)
     facts = needs("first-equals-last", format, max_length, counts_to=1, looks_up=True, force=force)
     check_vocabulary("first-equals-last", vocabulary)
     is_letter, first = Space("is", vocabulary, "_"), Space("first", vocabulary, "_")
@@ -114,7 +114,7 @@ def palindromes(
     >>> T.answer("01100110"), T.answer("0111")
     ('YES', 'NO')
     """
-    format = format_of(format)
+    format = as_format(format)
     facts = needs("palindromes", format, max_length, looks_up=True, force=force)
     check_vocabulary("palindromes", vocabulary)
     rounds, codes = max(1, max_length // 2), ("here", "before", "left", "right", "ahead")

@@ -8,7 +8,7 @@ from typing import Literal
 
 from glyptic.arguments import Stem, affordable
 from glyptic.cli.icl import flags
-from glyptic.cli.idle import refuse_idle
+from glyptic.cli.reading import refuse_idle
 
 ALL = ("ols", "ridge", "lasso", "knn", "average", "cart", "boosting", "net")
 SLOW = ("lasso", "boosting", "net")

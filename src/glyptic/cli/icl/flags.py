@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from glyptic.arguments import Count, Number, Seed, Stem, Workers, check_fields, refused
+from glyptic.cli.reading import flag
 from glyptic.icl.names import MEANING, Deviation, Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.text import table_of
 
@@ -63,7 +64,7 @@ Backend = Annotated[Literal["loky", "ray", "dask", "sequential"], _flag("backend
 
 def check(command: Any) -> None:
     """Every flag admits what its type says; else one sentence that names the flag, before anything is computed."""
-    check_fields(command, lambda field: "--" + field.replace("_", "-"))
+    check_fields(command, flag)
     if command.out.name in ("", ".."):
         raise refused("--out", str(command.out), "a name for what is written")
     from glyptic.figures import refuse_others

@@ -8,7 +8,7 @@ from typing import Literal
 
 from glyptic.arguments import FolderToFill
 from glyptic.cli.icl import flags
-from glyptic.cli.idle import refuse_idle_workers
+from glyptic.cli.reading import refuse_idle_workers
 from glyptic.text import table_of
 
 

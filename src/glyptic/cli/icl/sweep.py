@@ -9,7 +9,7 @@ from typing import Literal
 
 from glyptic.arguments import FolderToFill, affordable
 from glyptic.cli.icl import flags
-from glyptic.cli.idle import refuse_idle, refuse_idle_workers
+from glyptic.cli.reading import refuse_idle, refuse_idle_workers
 from glyptic.errors import MissingExtra
 from glyptic.extras import brought_by
 

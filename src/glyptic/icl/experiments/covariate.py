@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from glyptic import figures
-from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.prompt_shifts import scaled_inputs
 from glyptic.icl.experiments.prompts import ORDINARY, PromptShift, gaussian_inputs, sample
 from glyptic.icl.experiments.tasks import LinearTask
@@ -87,10 +86,10 @@ def draw_risk(
             axes.errorbar([M], [mean], yerr=[2 * error], fmt="o", color=colour, markersize=4, capsize=2)
             rows.append(_row("risk / signal", c, N, M, exact, mean, error))
     axes.set(xlabel="test length M", ylabel=r"risk $/\ E\langle w, x_q\rangle^2$")
-    plots.log_axis(axes, "x", lengths[::2])
+    figures.log_axis(axes, "x", lengths[::2])
     axes.set(yscale="log", ylim=(0.01, 150))
-    plots.log_axis(axes, "y")
-    plots.finish(axes, "only the training covariance is learned from", "upper center", columns=3)
+    figures.log_axis(axes, "y")
+    figures.titled(axes, "only the training covariance is learned from", "upper center", columns=3)
     return rows
 
 
@@ -108,7 +107,7 @@ def draw_scale(axes: Any, trained: Blocks, N: int, scales: Sequence[float], M: i
     axes.axhline(1.0, color=figures.COLOURS["muted"], linewidth=1, linestyle=":")
     axes.set(xlabel="inputs times c", ylabel=SLOPE)
     axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {M}, ± 2 s.e.")
-    plots.finish(axes, r"scaled inputs: $\hat y \to c^2\langle w, x_q\rangle$")
+    figures.titled(axes, r"scaled inputs: $\hat y \to c^2\langle w, x_q\rangle$")
     return rows
 
 
@@ -125,8 +124,8 @@ def draw_random(axes: Any, d: int, models: dict[int, Blocks], M: int) -> list[di
     axes.plot([], [], "o", color=figures.COLOURS["measured"], label=f"trained, M = {M}, ± 2 s.e.")
     axes.axhline(1 / 3, color=figures.COLOURS["muted"], linestyle="--", label="⅓, the limit N, M → ∞")
     axes.set(xlabel="training length N", ylabel=SLOPE, ylim=(0, 0.4))
-    plots.log_axis(axes, "x", [min(models) * 2**power for power in range(7)])
-    plots.finish(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", "lower right")
+    figures.log_axis(axes, "x", [min(models) * 2**power for power in range(7)])
+    figures.titled(axes, r"random covariances: $\hat y \to \frac{1}{3}\langle w, x_q\rangle$", "lower right")
     return rows
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from glyptic import figures
-from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.prompts import Array, Prompts
 from glyptic.icl.theory.problem import ProblemError
 
@@ -125,7 +124,7 @@ def draw_comparison(axes: Any, curves: Sequence[Curve], task: str, d: int, shift
     wrong = "share of wrong signs" if task == "classification" else squared
     axes.set(xlabel="in-context examples, k", ylabel=wrong)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    plots.finish(axes, f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}"), legend=None)
+    figures.titled(axes, f"{task}, d = {d}" + ("" if shift == "none" else f"; shift: {shift}"), legend=None)
 
 
 def legend_beside(figure: Any) -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from glyptic import figures
-from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.baselines import one_example_too_few
 from glyptic.icl.experiments.learners import DeepLinearAttention
 from glyptic.icl.experiments.prompts import sample
 from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.experiments.training import Plan, answers, train
+from glyptic.icl.names import RISK
 from glyptic.icl.theory.depth import best_descent
 from glyptic.icl.theory.problem import Array, Problem, positive_count
 
@@ -86,10 +86,10 @@ def draw(axes: Any, rows: Sequence[dict[str, Any]], d: int) -> None:
     arrow = {"arrowstyle": "-", "color": figures.COLOURS["bad"], "shrinkB": 7}
     place = {"xytext": (2.1, 1.7), "color": figures.COLOURS["bad"], "fontsize": 9.5, "arrowprops": arrow}
     axes.annotate(text, (1, few["N - 1"]), **place)
-    axes.set(xlabel="layers = steps, L", ylabel=plots.RISK)
-    plots.log_axis(axes, "y")
-    plots.plain_ticks(axes.xaxis, sorted({row["layers"] for row in rows}))
-    plots.finish(axes, legend="lower left")
+    axes.set(xlabel="layers = steps, L", ylabel=RISK)
+    figures.log_axis(axes, "y")
+    figures.plain_ticks(axes.xaxis, sorted({row["layers"] for row in rows}))
+    figures.titled(axes, legend="lower left")
 
 
 def _points(rows: Sequence[dict[str, Any]]) -> tuple[list[float], list[float]]:

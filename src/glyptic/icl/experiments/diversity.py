@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from glyptic import figures
-from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.bayes import discrete_answers, ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, decoder_plan
 from glyptic.icl.experiments.prompts import Task, sample
@@ -83,10 +82,10 @@ def draw(risk_axes: Any, distance_axes: Any, rows: Sequence[Row]) -> None:
         distance_axes.annotate(f" threshold T ≈ {found:.0f}", (found, 0.97), **place)
     for axes, title in ((risk_axes, "risk on new tasks"), (distance_axes, "what the decoder answers like")):
         axes.set_xlabel("training tasks, T")
-        plots.log_axis(axes, "x", tasks)
-        plots.finish(axes, title)
+        figures.log_axis(axes, "x", tasks)
+        figures.titled(axes, title)
     risk_axes.set_ylim(bottom=0)
-    plots.log_axis(distance_axes, "y")
+    figures.log_axis(distance_axes, "y")
     risk_axes.set_ylabel(r"$E(\hat y - f(x_q))^2/d$, mean over queries")
     distance_axes.set_ylabel(r"$E(\hat y - \hat y\,')^2/d$, mean over queries")
 

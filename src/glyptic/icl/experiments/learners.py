@@ -15,7 +15,7 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-import glyptic.nn.speed.processor  # noqa: F401 (before torch's first product)
+import glyptic.nn.speed.machine  # noqa: F401 (before torch's first product)
 from glyptic.arguments import Count, Seed, checked
 from glyptic.icl.names import Dimension, Sigma
 from glyptic.icl.theory.lsa import Blocks

@@ -15,14 +15,13 @@ import numpy as np
 
 from glyptic import figures
 from glyptic.arguments import Count, Number, Seed, check_fields, shown
-from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.bayes import ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, DecoderSize, decoder_plan
 from glyptic.icl.experiments.learners import DeepLinearAttention, Learner, LinearAttention, SoftmaxAttention
 from glyptic.icl.experiments.prompts import Array, Prompts, anisotropic, sample
 from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.experiments.training import Curriculum, Plan, answers, train
-from glyptic.icl.names import Dimension, Length, PromptCount, Sigma, Steps, Variance
+from glyptic.icl.names import RISK, Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem, ProblemError, spectrum
@@ -155,9 +154,9 @@ def draw(axes: Any, run: TrainingRun, history: Sequence[Row]) -> list[dict[str, 
     axes.axhline(minimum, color=figures.COLOURS["muted"], linestyle="--", label="minimum of linear attention, exact")
     if ridge > 0 and run.learner == "decoder":
         axes.axhline(ridge, color=figures.COLOURS["good"], linestyle="--", label="ridge, Bayes-optimal")
-    axes.set(ylabel=plots.RISK, xlabel="time = rate × steps" if follows_flow else "steps")
-    plots.log_axis(axes, "y")
+    axes.set(ylabel=RISK, xlabel="time = rate × steps" if follows_flow else "steps")
+    figures.log_axis(axes, "y")
     where = f"d = {run.d}, N = {run.N}, Λ {run.spectrum}, s² = {run.noise_variance:g}"
-    plots.finish(axes, f"{where}; batch {run.batch}, rate {run.rate:g}")
+    figures.titled(axes, f"{where}; batch {run.batch}, rate {run.rate:g}")
     columns["minimum"] = [minimum] * len(steps)
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

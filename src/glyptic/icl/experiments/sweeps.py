@@ -16,9 +16,8 @@ from glyptic import figures
 from glyptic.arguments import Seed, check_fields
 from glyptic.errors import FileError, MissingExtra
 from glyptic.files import write_whole
-from glyptic.icl.experiments import plots
 from glyptic.icl.experiments.cells import Cell, Row
-from glyptic.icl.names import Dimension, Length, PromptCount, Variance
+from glyptic.icl.names import RISK, Dimension, Length, PromptCount, Variance
 from glyptic.icl.theory.problem import ProblemError, spectrum
 
 AXES = {"N": "training length N", "M": "test length M", "d": "dimension d", "noise_variance": "noise variance s²"}
@@ -122,12 +121,12 @@ def draw(axes: Any, rows: Sequence[Row], abscissa: str) -> None:
     if left_out:
         note = f"Not drawn where it is 0: the risk of {', '.join(left_out)}."
         axes.annotate(note, (0, -0.2), xycoords="axes fraction", fontsize=8, color=figures.COLOURS["muted"])
-    axes.set(xlabel=AXES[abscissa] + (" = M" if together else ""), ylabel=plots.RISK)
-    plots.log_axis(axes, "y")
+    axes.set(xlabel=AXES[abscissa] + (" = M" if together else ""), ylabel=RISK)
+    figures.log_axis(axes, "y")
     values = sorted({row[abscissa] for row in rows})
     if min(values) > 0 and len(values) > 1:
-        plots.log_axis(axes, "x", values)
-    plots.finish(axes, legend="beside")
+        figures.log_axis(axes, "x", values)
+    figures.titled(axes, legend="beside")
 
 
 def _draw_one(axes: Any, rows: Sequence[Row], abscissa: str, colour: str, style: dict[str, Any]) -> None:

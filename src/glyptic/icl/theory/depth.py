@@ -11,8 +11,8 @@ prediction is minus the query's label. If the query is attended to, layer 2 alre
 
 For x ~ N(0, I), w ~ N(0, I) and scalar steps A_l = a_l I the error is p(S)w and a part of the noise, S = XᵀX/N,
 p(s) = Π(1 − a_l s). So p has degree L and p(0) = 1, and with q(s) = (1 − p(s))/s the risk, E tr p(S)² + (s²/N) E tr q(S)²S,
-is a quadratic of p's coefficients whose own coefficients are moments E tr S^k, k ≤ 2L, exact by `wishart`. Its minimum is a
-linear system in fractions; p is orthogonal with respect to a positive measure, hence its roots are real and positive, and the
+is a quadratic of p's coefficients whose own coefficients are moments E tr S^k, k ≤ 2L, exact by `wishart_moments`. Its minimum is
+a linear system in fractions; p is orthogonal with respect to a positive measure, hence its roots are real and positive, and the
 best steps are their inverses.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Annotated
 
 import numpy as np
@@ -30,7 +31,39 @@ from glyptic.arguments import Count, checked
 from glyptic.icl.names import Dimension, Length, Variance
 from glyptic.icl.theory.lsa import Blocks, linear_attention, prompt
 from glyptic.icl.theory.problem import Array, ProblemError, as_square
-from glyptic.icl.theory.wishart import wishart_moments
+
+
+@checked
+def wishart_moments(d: Dimension, N: Length, highest: Annotated[int, Count(0, 24)]) -> tuple[int, ...]:
+    """E tr W^k for k = 0 … highest, of a Wishart matrix W = XᵀX, X of N rows from N(0, I_d): by a recursion in whole numbers.
+
+    Write t_k = tr W^k (t_0 = d) and let F be a product of such traces. Integrating by parts over every entry of X (Stein),
+
+        E[t_k F] = (N + k − 1) E[t_{k−1} F] + Σ_{j=0}^{k−2} E[t_{j+1} t_{k−2−j} F] + Σ_{t_m in F} 2m E[t_{k+m−1} F/t_m],
+
+    since ∂W/∂X_ia = e_a x_iᵀ + x_i e_aᵀ. Every term on the right has a degree less by one, so it ends.
+
+    >>> wishart_moments(1, 5, 3)                                             # χ² with 5 degrees: 5, 5·7, 5·7·9
+    (1, 5, 35, 315)
+    >>> wishart_moments(3, 10, 2)                                            # d, dN, dN(N + d + 1)
+    (3, 30, 420)
+    """
+
+    @cache
+    def mean(powers: tuple[int, ...]) -> int:
+        """E of the product of t_k over the powers, which are sorted and above 0."""
+        if not powers:
+            return 1
+        *rest, k = powers
+        total = (N + k - 1) * product(rest, k - 1)
+        total += sum(product(rest, j + 1, k - 2 - j) for j in range(k - 1))
+        return total + sum(2 * m * product([*rest[:i], *rest[i + 1 :]], k + m - 1) for i, m in enumerate(rest))
+
+    def product(rest: list[int], *more: int) -> int:
+        powers = sorted(power for power in (*rest, *more) if power)
+        return d ** (len(rest) + len(more) - len(powers)) * mean(tuple(powers))
+
+    return tuple(product([], k) for k in range(highest + 1))
 
 
 def sparse_lsa(x: ArrayLike, y: ArrayLike, x_query: ArrayLike, preconditioners: Sequence[ArrayLike]) -> Array:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from glyptic.errors import FileError
 from glyptic.files import quoted_path, read_json
-from glyptic.nn.speed.memory import check_memory
+from glyptic.nn.speed.machine import check_memory
 from glyptic.text import quoted
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -22,7 +22,7 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn.generation.sampling import Sampling, chosen
 from glyptic.nn.generation.session import Session, check_ends
 from glyptic.nn.models import Decoder, EncoderDecoder, Model
-from glyptic.nn.speed import few_rows
+from glyptic.nn.speed import linear
 
 Prompt = Tensor | Sequence[Sequence[int]] | Sequence[int]
 TOKEN = Count(0, 2**63 - 1)
@@ -100,7 +100,7 @@ def _started(model: Any, tokens: Tensor, most: int, cache: str, session: Session
     if session is None:
         batch, length = tokens.shape
         capacity = None if cache == "ring" else length + max(most, 1)
-        packed = isinstance(model, Model) and few_rows.worthwhile(model, batch, most)
+        packed = isinstance(model, Model) and linear.packing_pays(model, batch, most)
         return Session(model, batch, capacity, cache=cache, packed=packed, **inputs)
     if not isinstance(session, Session):
         raise refused("session", session, "a Session")

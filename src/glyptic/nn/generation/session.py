@@ -18,7 +18,7 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn.models import Decoder, EncoderDecoder
 from glyptic.nn.parts.hook_point import HookPoint
 from glyptic.nn.parts.multi_head import Memory
-from glyptic.nn.speed import few_rows
+from glyptic.nn.speed import linear
 
 
 def check_ends(padding_mask: Tensor | None) -> None:
@@ -45,7 +45,7 @@ class Session:
         source_mask: Tensor | None = None,
         packed: bool = False,
     ) -> None:
-        """`packed`: copy large matrices, as they are now, into a layout for steps of `batch` rows (`few_rows.py`)."""
+        """`packed`: copy large matrices, as they are now, into a layout for steps of `batch` rows (`speed/linear.py`)."""
         if not isinstance(model, Decoder | EncoderDecoder):
             raise refused("model", model, "a decoder or an encoder–decoder of glyptic.nn")
         if model.training:
@@ -60,7 +60,7 @@ class Session:
             raise InputError("source_mask is of a source; give source too, or neither.")
         self.of = model
         self.cache = model.new_cache(batch, capacity, cache)
-        self.model = few_rows.packed(model, batch) if packed else model
+        self.model = linear.packed(model, batch) if packed else model
         self.inputs: dict[str, Any] = {}
         if isinstance(model, EncoderDecoder) and source is not None:
             self.inputs["memory"] = model.encode(source, source_mask)

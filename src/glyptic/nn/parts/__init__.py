@@ -11,6 +11,6 @@
     embeddings       from tokens or patches into the residual stream, and out of it to logits
     cache            what a decoder keeps of the tokens that it has seen
 
-Beside the way: `hook_point` lets anyone look at a value as it passes, `initialize` sets fresh weights. The letters B, T, S, D, H,
-G, K, F are in `config.py`; whole models are in `models.py`, one folder up.
+Beside the way, `hook_point` lets anyone look at a value as it passes. The letters B, T, S, D, H, G, K, F are in `config.py`;
+whole models, and their fresh weights, are in `models.py`, one folder up.
 """

@@ -20,7 +20,7 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.parts import masks
 from glyptic.nn.shapes import device as usable_device
-from glyptic.nn.speed.memory import check_memory
+from glyptic.nn.speed.machine import check_memory
 
 SIZE = Count(1, 2**31 - 1)
 NEW = Count(0, 2**31 - 1)

@@ -28,11 +28,10 @@ from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.elements.batches import free_names
 from glyptic.prove.portable.claims import Predicates, node_to_json
 from glyptic.prove.portable.transformers import difference, fingerprint
-from glyptic.prove.portable.words import printable, quoted
-from glyptic.prove.verdicts.answers import Counterexample, Proved, Unknown, Verdict
+from glyptic.prove.verdicts.answers import Counterexample, Proved, Unknown, Verdict, searched
 from glyptic.prove.verdicts.assumptions import of_meaning
-from glyptic.prove.verdicts.existence import searched
 from glyptic.prove.verdicts.minimise import example_of_codes, example_of_input, fails, input_fails
+from glyptic.text import printable, quoted
 
 RUN_ANEW = 1 << 16  # elements that are run without being asked, to see that a counterexample is the smallest
 Models = Transformer | Iterable[Transformer] | None

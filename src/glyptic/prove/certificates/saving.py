@@ -21,7 +21,6 @@ from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.counting import count_values, describe
 from glyptic.prove.portable.claims import Predicates, claim_from_json, claim_to_json, digest, predicates_of
 from glyptic.prove.portable.reading import JsonPart, quoted_path, read_json, sealed
-from glyptic.prove.portable.words import printable, quoted
 from glyptic.prove.verdicts.answers import (
     Counterexample,
     Proved,
@@ -32,6 +31,7 @@ from glyptic.prove.verdicts.answers import (
     verdict_from_json,
     verdict_to_json,
 )
+from glyptic.text import printable, quoted
 
 KIND, VERSION = "glyptic.prove.certificate", 3
 _FIELDS = ("kind", "version", "glyptic", "says", "verdict", "claim_digest", "claim", "digest")

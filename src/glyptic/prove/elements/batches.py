@@ -1,4 +1,4 @@
-"""What the names in a claim stand for, in batches of concrete elements: inputs that were walked, or values put into a block."""
+"""What the names in a claim stand for, in batches of concrete elements: inputs that were walked, or values put into layers."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def setting_of_codes(claim: Claim, codes: Codes, engine: Engine = "auto") -> Bat
         named = {name: Partial(x, nowhere) for name, x in zip(subject.names, arithmetic.values(codes), strict=True)}
         return BatchSetting(arithmetic, size, lambda node: named[node.name])
     assert isinstance(subject, Layers)
-    runs = {name: _run_of_block(claim, subject, name, codes, engine) for name in subject.transformers}
+    runs = {name: _run_of_layers(claim, subject, name, codes, engine) for name in subject.transformers}
     some = next(iter(runs.values()))
 
     def read(node: Any) -> Partial:
@@ -196,7 +196,7 @@ class _RunOfValues:
     traced: Mapping[str, Any]  # scores and weights of heads (queries, keys, batch), for those that the claim reads
 
 
-def _run_of_block(claim: Claim, subject: Layers, name: str, codes: Codes, engine: Engine) -> _RunOfValues:
+def _run_of_layers(claim: Claim, subject: Layers, name: str, codes: Codes, engine: Engine) -> _RunOfValues:
     """The runs of a batch; where weights are free, of each of their values with the columns that have it."""
     transformer, entries = subject.transformers[name], subject.entries_of(name)
     before = residual_codes(subject, name, codes[: len(subject.free)])
@@ -262,7 +262,7 @@ def stages_of_heads(claim: Claim, name: str) -> frozenset[str]:
 
 
 def residual_codes(subject: Layers, name: str, codes: Codes) -> Codes:
-    """The residual that enters a block, (d, positions, batch): free values, fixed ones, those of the positions, else 0.
+    """The residual that enters the layers, (d, positions, batch): free values, fixed ones, those of the positions, else 0.
 
     `codes` are those of the free places alone, (places, batch).
     """

@@ -20,7 +20,7 @@ _MOST_POSITIONS = 16
 
 
 @dataclass(frozen=True)
-class Crown:
+class LastLevels:
     """What a transformer makes of all continuations of a front."""
 
     paths: tuple[tuple[int, ...], ...]
@@ -39,7 +39,7 @@ class Crown:
 
 
 def levels_at_once(vocabulary: int) -> int:
-    """How many levels a crown has: as many as stay within a few positions.
+    """How many levels go in one pass: as many as stay within a few positions.
 
     >>> [levels_at_once(size) for size in (2, 3, 4, 16, 17)]
     [3, 2, 1, 1, 0]
@@ -50,7 +50,7 @@ def levels_at_once(vocabulary: int) -> int:
     return levels
 
 
-def grow(prepared: Prepared, state: State, batch: int, levels: int, stages: frozenset[str]) -> Crown:
+def run_last_levels(prepared: Prepared, state: State, batch: int, levels: int, stages: frozenset[str]) -> LastLevels:
     """Run every continuation of `levels` tokens or fewer, from a front's state; the mask is causal or strict."""
     transformer = prepared.transformer
     tokens = range(len(transformer.vocabulary))
@@ -60,7 +60,7 @@ def grow(prepared: Prepared, state: State, batch: int, levels: int, stages: froz
     watch.record("embedding", residual)
     visible = _visible(paths, state.length, transformer.options.mask == "causal")
     residual, _ = forward(prepared, residual, state, watch, visible)
-    return Crown(paths, residual, np.zeros((len(paths), batch), bool) | watch.zero, watch.traced)
+    return LastLevels(paths, residual, np.zeros((len(paths), batch), bool) | watch.zero, watch.traced)
 
 
 def _embedded(prepared: Prepared, paths: tuple[tuple[int, ...], ...], length: int, batch: int) -> Any:

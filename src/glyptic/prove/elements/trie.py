@@ -2,7 +2,7 @@
 
 A *front* is a batch of inputs of one length with the state (keys and values) of their positions. It grows breadth-first,
 by forking states, until it is as wide as the machine likes; from there the walk goes depth-first, one token at a time, with
-no fork and no copy: all members of the front read the same next token; the last levels go in one pass (`crowns`). Memory
+no fork and no copy: all members of the front read the same next token; the last levels go in one pass (`last_levels`). Memory
 is bounded by the front's width times the longest input.
 """
 
@@ -21,7 +21,7 @@ from glyptic.exact.running import extended, run_chunk
 from glyptic.exact.stages import Watch
 from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes
-from glyptic.prove.elements.last_levels import Crown, grow, levels_at_once
+from glyptic.prove.elements.last_levels import LastLevels, levels_at_once, run_last_levels
 
 _FRONT_BYTES = 1 << 23  # of keys and values in a front, about what stays in the caches near the cores
 _WIDEST, _NARROWEST = 4096, 64
@@ -111,7 +111,7 @@ def _below(
         return
     rest = walk.max_length - length
     if rest <= levels_at_once(walk.vocabulary) and all(step == 1 for step in walk.steps[length : walk.max_length]):
-        yield from _crown_visits(walk, tokens, branches, rest)
+        yield from _last_visits(walk, tokens, branches, rest)
         return
     if batch * walk.vocabulary <= width:  # fork: parents repeated, children in the order of the vocabulary
         items = np.repeat(np.arange(batch), walk.vocabulary)
@@ -127,28 +127,28 @@ def _below(
         yield from _below(walk, grown, children, width, deeper)
 
 
-def _crown_visits(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch], levels: int) -> Iterator[Visit]:
+def _last_visits(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch], levels: int) -> Iterator[Visit]:
     """The last levels, from one pass for each transformer; members of a visit are in the order of the vocabulary."""
     length, batch = tokens.shape
-    crowns = {
-        name: grow(walk.prepared[name], branch.state, batch, levels, walk.stages.get(name, frozenset()))
+    runs = {
+        name: run_last_levels(walk.prepared[name], branch.state, batch, levels, walk.stages.get(name, frozenset()))
         for name, branch in branches.items()
     }
     for size in range(max(1, walk.min_length - length), levels + 1):
         paths = np.array(list(product(range(walk.vocabulary), repeat=size)))
         longer = np.concatenate([np.repeat(tokens, len(paths), axis=1), np.tile(paths.T, batch)])
-        grown = {name: _crown_branch(branches[name], crown, length, size) for name, crown in crowns.items()}
+        grown = {name: _last_branch(branches[name], run, length, size) for name, run in runs.items()}
         yield _visit(walk, longer, grown)
 
 
-def _crown_branch(branch: Branch, crown: Crown, length: int, size: int) -> Branch:
-    """A crown's paths of one size as a branch, (…, batch · paths): the paths of a member of the front side by side."""
-    level = crown.level(size)
-    beginnings = [crown.along(path) for path in crown.paths[level]]
-    failed = np.stack([branch.failed | crown.failed[along].any(axis=0) for along in beginnings], axis=1).ravel()
-    last = np.moveaxis(crown.residual[:, level], 1, 2)
+def _last_branch(branch: Branch, run: LastLevels, length: int, size: int) -> Branch:
+    """The paths of one size as a branch, (…, batch · paths): the paths of a member of the front side by side."""
+    level = run.level(size)
+    beginnings = [run.along(path) for path in run.paths[level]]
+    failed = np.stack([branch.failed | run.failed[along].any(axis=0) for along in beginnings], axis=1).ravel()
+    last = np.moveaxis(run.residual[:, level], 1, 2)
     traced = {}
-    for stage, array in crown.traced.items():
+    for stage, array in run.traced.items():
         new = np.stack([array[:, along] for along in beginnings], axis=-1)  # (d, size, batch, paths)
         new = new.reshape(*new.shape[:2], -1)
         before = branch.traced.get(stage)

@@ -1,7 +1,7 @@
 """A verdict written out so that it can be checked without Glyptic.
 
 folder          the folder: what is in it, written whole or not at all; `readme` writes its README
-question        what solvers answer, in plain terms (`named_terms`, `named_circuits`, `functions`), as SMT-LIB (`smtlib`)
+question        what solvers answer, in plain terms (`named_terms`), as SMT-LIB (`smtlib`)
 apart           proofs by CaDiCaL and cvc5
 standalone/     the programs that are copied into a folder
 """

@@ -1,24 +1,112 @@
 """Plain terms for readers: every rounded operation is a call of a function of the file, and nothing is simplified.
 
-The forward pass and the claim run over these as over any arithmetic; what comes out is the question of an exported file.
+`methods.smt.bits` folds and shares, and prints a graph of numbered steps; a file for readers keeps [x + y] as `(add x y)`, each
+function defined once, with a comment. The forward pass and the claim run over these terms as over any arithmetic; what comes out
+is the question of an exported file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
 from glyptic.numbers import Format, Products
-from glyptic.prove.exporting.functions import Functions
-from glyptic.prove.exporting.named_circuits import named_circuits
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import _climb
 from glyptic.prove.methods.smt.bits import Bits
+from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
+from glyptic.prove.methods.smt.circuits_float import FloatCircuits, Unpacked
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_staircase
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
 from glyptic.prove.methods.smt.terms import Scalar, Term
+
+CALL = "call"  # the operation of a node that calls a function; its detail is the function's name
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the file."""
+
+    name: str
+    parameters: tuple[Bits, ...]  # variables
+    body: Bits
+    comment: str
+
+
+@dataclass
+class Functions:
+    """The functions of a file, in the order in which they must be defined.
+
+    >>> functions = Functions()
+    >>> x = bits.variable("x", 4)
+    >>> functions.call("double", "2·a", lambda a: bits.add(a, a), x)
+    <call double: 4 bits>
+    >>> functions.call("double", "2·a", lambda a: bits.add(a, a), bits.constant(3, 4))      # of a constant: a constant
+    <constant 6: 4 bits>
+    >>> [function.name for function in functions.defined.values()]
+    ['double']
+    """
+
+    defined: dict[str, Function] = field(default_factory=dict)
+
+    def call(self, name: str, comment: str, circuit: Callable[..., Bits], *arguments: Bits) -> Bits:
+        """A call of the function that a circuit computes; the first call defines it."""
+        if all(argument.is_constant for argument in arguments):
+            return circuit(*arguments)
+        if name not in self.defined:
+            parameters = tuple(bits.variable("abcdef"[k], x.width) for k, x in enumerate(arguments))
+            body = circuit(*parameters)  # which may define others first
+            self.defined[name] = Function(name, parameters, body, comment)
+        function = self.defined[name]
+        assert tuple(x.width for x in function.parameters) == tuple(x.width for x in arguments), (name, arguments)
+        return bits._node(CALL, arguments, function.body.width, name)
+
+
+Circuits = FixedCircuits | FloatCircuits
+
+
+def named_circuits(format: Format, functions: Functions) -> Circuits:
+    """The circuits of a format that define their parts in a file."""
+    return NamedFixed(format, functions) if format.is_fixed else NamedFloat(format, functions)
+
+
+class NamedFixed(FixedCircuits):
+    """Fixed point: `round` and `clamp` of each width are functions."""
+
+    def __init__(self, format: Format, functions: Functions) -> None:
+        super().__init__(format)
+        self.functions = functions
+
+    def _clamp(self, x: Bits) -> Bits:
+        says = f"a number of {x.width} bits, saturated: {self.format.min_code} to {self.format.max_code}"
+        return self.functions.call(f"clamp.{x.width}", says, super()._clamp, x)
+
+    def _round(self, x: Bits) -> Bits:
+        ties = "to even" if self.format.ties == "even" else "towards 0"
+        says = f"a in units of 2^-{2 * self.fraction} to the nearest code, a tie {ties}; saturated"
+        return self.functions.call(f"round.{x.width}", says, super()._round, x)
+
+
+class NamedFloat(FloatCircuits):
+    """Floating point: `round` of each width is a function of sign, significand and exponent."""
+
+    def __init__(self, format: Format, functions: Functions) -> None:
+        super().__init__(format)
+        self.functions = functions
+
+    def _round(self, x: Unpacked) -> Bits:
+        ties = "to even" if self.format.ties == "even" else "towards 0"
+        value = f"b * 2^(c {self.format.least_exponent:+d}), negative if a"
+        says = f"{value}, to the nearest code, a tie {ties}; saturated"
+        circuit = lambda negative, significand, exponent: FloatCircuits._round(  # noqa: E731
+            self, Unpacked(negative, significand, exponent)
+        )
+        name = f"round.{x.significand.width}"
+        return self.functions.call(name, says, circuit, x.negative, x.significand, x.exponent)
+
 
 COMMENTS = {
     "negate": "[-a], rounded",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from glyptic.prove.exporting.functions import CALL, Function
+from glyptic.prove.exporting.named_terms import CALL, Function
 from glyptic.prove.methods.smt.bits import BOOLEAN, Bits, in_order
 
 LONGEST = 72  # characters of a part that is written in place

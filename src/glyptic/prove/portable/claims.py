@@ -20,9 +20,9 @@ from glyptic.numbers import Exact
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.portable.pinning import pinned
-from glyptic.prove.portable.reading import JsonPart, same_json
+from glyptic.prove.portable.reading import JsonPart, is_coordinate, is_token, is_variable, same_json
 from glyptic.prove.portable.transformers import format_from_json, transformer_from_json, transformer_to_json
-from glyptic.prove.portable.words import is_coordinate, is_token, is_variable, quoted
+from glyptic.text import quoted
 
 Json = dict[str, Any]
 Predicate = Callable[[Any], bool]

@@ -26,7 +26,7 @@ from glyptic.errors import FileError
 from glyptic.files import MOST_DIGITS
 from glyptic.files import quoted_path as quoted_path
 from glyptic.files import sealed as sealed
-from glyptic.text import quoted
+from glyptic.text import printable, quoted
 
 MOST_BYTES = 1 << 25  # of a file: 32 MB, for its values may take twenty times as much
 MOST_CHARACTERS = 4096  # of a text that is a name, a number or a sentence
@@ -156,3 +156,45 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
 def same_json(one: Any, other: Any) -> bool:
     """Whether two values are written alike: 1, 1.0 and true are three things."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+# Names that stand in a printed claim without quotes, and so must not look like more than a name -----------------------------
+
+_MOST = 64
+# What stands for something else where claims are printed, though it looks like a name.
+_TAKEN = frozenset(
+    ("B", "least", "true", "false", "answer", "input", "relu", "exp", "root", "abs", "max", "min", "let", "if", "else")
+)
+# Words between which a name would end: "before.x or before.y@0" is one coordinate, and looks like two.
+_JOINING = frozenset(
+    ("and", "or", "not", "if", "then", "else", "iff", "implies", "is", "in", "of", "at", "from", "with", "for", "all", "some")
+)
+
+
+def is_variable(name: str) -> bool:
+    """Letters, digits and underscores, and no word that means something in a claim.
+
+    >>> [is_variable(name) for name in ("x", "h_1", "B", "x = 0", "")]
+    [True, True, False, False, False]
+    """
+    return re.fullmatch(rf"[^\W\d]\w{{0,{_MOST - 1}}}", name) is not None and name not in _TAKEN and _visible(name)
+
+
+def is_coordinate(name: str) -> bool:
+    """Words without any sign or word that claims are built of; in a claim it stands between a point and an @.
+
+    >>> [is_coordinate(name) for name in ("a's turn", "f0→1", "x@0 = 0 ∨ before.x", "x or before.y", "x\\n")]
+    [True, True, False, False, False]
+    """
+    signs = re.search(r'[@=≠<≤>≥∧∨¬⇒⇔\[\]{}(),:;|·−+*/"\\]|\s\s', name)
+    joins = " " in name and not _JOINING.isdisjoint(name.lower().split())
+    return 0 < len(name) <= _MOST and signs is None and not joins and name == name.strip() and _visible(name)
+
+
+def is_token(name: str) -> bool:
+    """One visible character, or a word of letters, digits and a few signs."""
+    return ((len(name) == 1 and name != " ") or re.fullmatch(rf"[\w.+'#$-]{{1,{_MOST}}}", name) is not None) and _visible(name)
+
+
+def _visible(name: str) -> bool:
+    return printable(name) == name

@@ -18,8 +18,8 @@ from glyptic.exact.answers import WORDS_BELOW
 from glyptic.exact.files import StoredArrays, names_as_json
 from glyptic.exact.transformer import parts
 from glyptic.numbers import AnyFormat, parse_format
-from glyptic.prove.portable.reading import JsonPart
-from glyptic.prove.portable.words import is_coordinate, is_token, quoted
+from glyptic.prove.portable.reading import JsonPart, is_coordinate, is_token
+from glyptic.text import quoted
 
 Json = dict[str, Any]
 

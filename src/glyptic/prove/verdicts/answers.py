@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+from glyptic.prove.claims.claim import Claim
+from glyptic.prove.claims.expressions import TRUE
 
 if TYPE_CHECKING:
     from glyptic.prove.portable.reading import JsonPart
@@ -198,3 +202,41 @@ _READERS: dict[str, Callable[[JsonPart], Any]] = {
     "seconds": lambda part: part.seconds(),
     **dict.fromkeys(("counterexample", "witness"), lambda part: part.optional(_counterexample)),
 }
+
+
+# Claims that something exists ------------------------------------------------------------------------------------------------
+
+P = ParamSpec("P")
+
+
+def settled(search: Callable[Concatenate[Claim, P], Verdict]) -> Callable[Concatenate[Claim, P], Verdict]:
+    """A method that looks for the smallest element that settles a claim, made to decide claims of existence too.
+
+    It "refutes" such a claim when it has found a witness, and "proves" it when there is none.
+    """
+
+    @wraps(search)
+    def check(claim: Claim, *rest: P.args, **limits: P.kwargs) -> Verdict:
+        return _answer(claim, search(searched(claim), *rest, **limits))
+
+    return check
+
+
+def searched(claim: Claim) -> Claim:
+    """What is looked for: of a claim of existence one condition, for a witness makes both sides true, and nothing is vacuous."""
+    if claim.quantifier == "all":
+        return claim
+    return replace(claim, requires=TRUE, ensures=claim.requires & claim.ensures)
+
+
+def _answer(claim: Claim, found: Verdict) -> Verdict:
+    """The verdict on a claim, from a search: the example that was found is the witness."""
+    if claim.quantifier == "all":
+        return found
+    if isinstance(found, Unknown):
+        return replace(found, claim=str(claim))
+    about: dict[str, Any] = {"claim": str(claim), "method": found.method, "over": found.over, "inputs": found.inputs}
+    about |= {"solvers": found.solvers, "assumptions": found.assumptions, "seconds": found.seconds}
+    if isinstance(found, Refuted):
+        return Proved(**about, witness=found.counterexample, smallest=found.smallest)
+    return Refuted(**about, counterexample=None)

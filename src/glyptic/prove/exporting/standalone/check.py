@@ -10,7 +10,7 @@ contradicts the verdict, 1 if something does, 2 if the input cannot be read (one
 
 The program is in the folder checker/, one idea a file: Python's standard library, no package, no floating-point number. What a
 claim means is all in five of them, to be read first and in this order: numbers, transformer, meaning, elements, words. Of the
-others, reading, names, models, subjects and claims refuse files that are not what they should be; report, examples and verdict
+others, reading, models, subjects and claims refuse files that are not what they should be; report, examples and verdict
 compare the verdict with the claim; question, arithmetic, comparison, assertion and files compare what lies beside it; command
 prints.
 """

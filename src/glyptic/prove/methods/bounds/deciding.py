@@ -18,9 +18,8 @@ from glyptic.prove.claims.claim import Claim
 from glyptic.prove.claims.evaluation import truth
 from glyptic.prove.elements.batches import free_names, judge, setting_of_codes
 from glyptic.prove.methods.bounds.boxes import BoxSetting, Inexpressible, refusal
-from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict
+from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict, settled
 from glyptic.prove.verdicts.assumptions import of_enumeration
-from glyptic.prove.verdicts.existence import settled
 from glyptic.prove.verdicts.minimise import fails, refutation, satisfies
 
 METHOD = "bounds"

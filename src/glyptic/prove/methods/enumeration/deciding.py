@@ -16,9 +16,8 @@ from glyptic.parallel import WorkerLost, cores, stream
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.elements.counting import count_values, describe, smaller
 from glyptic.prove.methods.enumeration.portions import Enumeration, Ledger, Portion, Tally, merged, plan, size_of, work
-from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict, settled
 from glyptic.prove.verdicts.assumptions import of_enumeration
-from glyptic.prove.verdicts.existence import settled
 
 METHOD = "enumeration"
 _TIMES_A_WORKER_MAY_DIE = 5

@@ -23,9 +23,8 @@ from glyptic.prove.methods.smt.questions import Question, Rules, pose
 from glyptic.prove.methods.smt.smallest import codes_of, smallest_codes
 from glyptic.prove.methods.smt.solvers import Reply, SolverLimits, opinions
 from glyptic.prove.methods.smt.terms import Inexpressible
-from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict
+from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict, settled
 from glyptic.prove.verdicts.assumptions import of_meaning, of_solvers
-from glyptic.prove.verdicts.existence import settled
 from glyptic.prove.verdicts.minimise import fails, refutation, satisfies
 
 METHOD = "smt"

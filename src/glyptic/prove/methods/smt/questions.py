@@ -7,7 +7,7 @@ Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glyptic.exact.answers import contest, given
-from glyptic.exact.forward import forward, prepare
+from glyptic.exact.forward import Prepared, PreparedHead, PreparedLayer, forward, prepare
 from glyptic.exact.stages import Watch, stages
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import expressions as e
@@ -25,7 +25,6 @@ from glyptic.prove.elements.batches import free_names, part_codes, residual_code
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
-from glyptic.prove.methods.smt.free_weights import with_terms
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
 from glyptic.prove.methods.smt.terms import Inexpressible, Scalar, Term
 
@@ -67,7 +66,7 @@ class Question:
 def pose(
     claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms
 ) -> Question:
-    """The question that decides a claim on values or on a block; its variables are called v0, v1, … whatever the claim says.
+    """The question that decides a claim on values or on layers; its variables are called v0, v1, … whatever the claim says.
 
     A claim on values is always put in plain terms, for the rules by which terms are simplified are such claims themselves.
     `plainly` is the kind of these: an exported file has its own.
@@ -81,7 +80,7 @@ def pose(
     if isinstance(subject, Values):
         setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
     else:
-        setting = _setting_of_block(claim, subject, terms, free)
+        setting = _setting_of_layers(claim, subject, terms, free)
     given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
     if claim.quantifier == "some":  # what is looked for is a witness: "failing" is what it satisfies
         good = bits.opposite(good)
@@ -140,7 +139,7 @@ def _products(subject: Layers) -> Products:
     return kinds.pop()
 
 
-def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping[str, Term]) -> TermSetting:
+def _setting_of_layers(claim: Claim, subject: Layers, terms: Terms, free: Mapping[str, Term]) -> TermSetting:
     runs: dict[str, _RunOfTerms] = {}
 
     def read(node: Any) -> tuple[Scalar, Bits]:
@@ -160,7 +159,7 @@ def _setting_of_block(claim: Claim, subject: Layers, terms: Terms, free: Mapping
 
     setting = TermSetting(terms, read, runs)
     for name in subject.transformers:
-        runs[name] = _run_of_block(claim, subject, name, setting, free)
+        runs[name] = _run_of_layers(claim, subject, name, setting, free)
     return setting
 
 
@@ -176,7 +175,7 @@ class _RunOfTerms:
     traced: Mapping[str, np.ndarray]
 
 
-def _run_of_block(
+def _run_of_layers(
     claim: Claim, subject: Layers, name: str, setting: TermSetting, free: Mapping[str, Term]
 ) -> _RunOfTerms:
     terms = setting.arithmetic
@@ -205,10 +204,49 @@ def free_entries(subject: Layers, name: str, free: Mapping[str, Term]) -> dict[E
 
 
 def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term]) -> np.ndarray:
-    """The residual that enters a block, (d, positions, 1): terms in the free places, constants elsewhere."""
+    """The residual that enters the layers, (d, positions, 1): terms in the free places, constants elsewhere."""
     transformer = subject.transformers[name]
     out = terms.values(residual_codes(subject, name, np.zeros((len(subject.free), 1), np.int64)))
     for coordinate, position in subject.free:
         if coordinate in transformer.coordinates:
             out[transformer.coordinate(coordinate), position, 0] = free[f"{coordinate}@{position}"]
     return out
+
+
+_PLACES = {  # where a prepared feed-forward or norm, which are tuples, has its parts
+    "feed_forward": ("w1", "b1", "w2", "b2"),
+    **dict.fromkeys(("attention_norm", "feed_forward_norm", "final_norm"), ("gain", "bias", "epsilon")),
+}
+
+
+def with_terms(prepared: Prepared, entries: Mapping[Entry, Scalar]) -> Prepared:
+    """The same weights, but for these entries, zero or not: arrays are prepared without their zeros (`Scalarwise.weights`)."""
+    for (part, index), term in entries.items():
+        path = part.split(".")
+        prepared = _changed(prepared, path, lambda array, i=index, t=term: _put(array, i, t))  # type: ignore[misc]
+    return prepared
+
+
+def _changed(whole: Any, path: list[str], change: Any) -> Any:
+    """A prepared part with one of its arrays, at the end of a path of names and numbers, changed."""
+    name, *rest = path
+    if isinstance(whole, Prepared | PreparedLayer | PreparedHead):
+        assert name in {field.name for field in fields(whole)}
+        inner = getattr(whole, name)
+        if name in _PLACES:
+            rest = [str(_PLACES[name].index(rest[0]))]
+        return replace(whole, **{name: _changed(inner, rest, change) if rest else change(inner)})
+    number = int(name)
+    inner = _changed(whole[number], rest, change) if rest else change(whole[number])
+    return (*whole[:number], inner, *whole[number + 1 :])
+
+
+def _put(array: Any, index: tuple[int, ...], term: Scalar) -> Any:
+    """An entry exchanged: of a matrix, kept as the (column, value) pairs of its rows; or of a vector (n, 1, 1)."""
+    if isinstance(array, list):
+        row, column = index
+        pairs = sorted([*((k, w) for k, w in array[row] if k != column), (column, term)], key=lambda pair: pair[0])
+        return [*array[:row], pairs, *array[row + 1 :]]
+    changed = np.array(array, dtype=object)
+    changed[(*index, 0, 0)] = term
+    return changed

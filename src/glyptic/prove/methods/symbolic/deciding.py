@@ -20,9 +20,8 @@ from glyptic.prove.elements.counting import describe
 from glyptic.prove.elements.trie import whole_visit
 from glyptic.prove.methods.symbolic.diagrams import MOST_NODES, Diagrams, TooLarge
 from glyptic.prove.methods.symbolic.inputs import Inexpressible, OfLength, conditions
-from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict
+from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict, settled
 from glyptic.prove.verdicts.assumptions import of_meaning
-from glyptic.prove.verdicts.existence import settled
 from glyptic.prove.verdicts.minimise import example_of_input, input_fails
 
 METHOD = "symbolic"

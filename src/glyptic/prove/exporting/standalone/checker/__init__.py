@@ -8,8 +8,7 @@ What a claim means:
  words          the claim in words
 
 What is read, and refused:
- reading        JSON, field by field
- names          what can be taken for more than a name
+ reading        JSON, field by field; names, if they cannot be taken for more
  models         a transformer
  subjects       what a claim is about
  claims         a claim, and the nodes that it is made of

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .models import has_entry, read_model
-from .names import is_variable, need_names
 from .numbers import Format, constant, format_named
-from .reading import fields_of, is_list, need
+from .reading import fields_of, is_list, is_variable, need, need_names
 from .subjects import SUBJECTS, check_block, check_inputs
 from .transformer import Model, seen_by, stages_of
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from .claims import Claim, read_claim
 from .files import check_files, check_kinds
-from .names import printable
-from .reading import Unreadable, need, read_json
+from .reading import Unreadable, need, printable, read_json
 from .verdict import check, read_verdict
 from .words import describe
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from .names import is_coordinate, is_token, need_names
 from .numbers import Format, format_named
-from .reading import fields_of, is_list, need
+from .reading import fields_of, is_coordinate, is_list, is_token, need, need_names
 from .transformer import OPTIONS, Model, has_feed_forward
 
 

@@ -10,8 +10,7 @@ from .claims import ALWAYS, Claim, automata, vocabulary_of
 from .elements import Tally, answer, count, judge, sample, walk
 from .examples import check_example, shown
 from .meaning import accepts
-from .names import is_expression
-from .reading import Unable, fields_of, need
+from .reading import Unable, fields_of, is_expression, need
 from .report import Report
 from .words import said
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from .claims import ALWAYS, Claim, automata, last_layer, lets, vocabulary_of
 from .elements import count, free_names
-from .names import is_expression
 from .numbers import Rationals
+from .reading import is_expression
 
 
 def said(node: Any) -> str:

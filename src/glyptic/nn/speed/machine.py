@@ -1,4 +1,4 @@
-"""What must be settled before torch's first product: that torch is there, and that it believes no processor that lies.
+"""This machine, before torch runs on it: that torch is there, that it believes no processor that lies, that memory suffices.
 
 Some hypervisors show the flag `amx_tile` and hide CPUID leaf 0x1D, which describes the tiles. oneDNN, by which torch
 multiplies bfloat16, goes by the flag and dies of an illegal instruction at the first product. Where /proc/cpuinfo shows that
@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import MutableMapping
 
-from glyptic.errors import MissingExtra
+from glyptic.errors import MissingExtra, ModelError
 
 TILES = 0x1D  # the leaf that describes AMX's tiles
 SETTINGS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")  # today's name, and the old one
@@ -45,6 +45,21 @@ def _cpuinfo() -> str:
             return file.read(1 << 22)
     except (OSError, ValueError):
         return ""
+
+
+def check_memory(size: int, what: str) -> None:
+    """Refuse what takes more bytes than the machine has; where it does not say how many, nothing is refused.
+
+    >>> check_memory(10**18, "a cache of capacity=10**12")
+    Traceback (most recent call last):
+    glyptic.errors.ModelError: a cache of capacity=10**12 takes 1000000000.0 GB, more than this machine has; make it smaller.
+    """
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if size > there > 0:
+        raise ModelError(f"{what} takes {size / 1e9:.1f} GB, more than this machine has; make it smaller.")
 
 
 settle(os.environ)
