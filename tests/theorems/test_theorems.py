@@ -91,7 +91,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_page_has_every_theorem_and_scope() -> None:
     text = PAGE.read_text()
     for name in NAMES:
-        assert f"| {name} |" in text, f"run python -m glyptic.theorems.page docs/theorems.md --theorem '{name}'"
+        assert f"| {name} |" in text, f"docs/theorems.md has no row of {name}; run make theorems THEOREM='{name}'"
     for scope in SCOPES:
         assert f" {scope} " in text
     assert "✗" not in text.split("## Fixed point")[1]
