@@ -12,7 +12,7 @@ from glyptic.prove.methods import smt
 from glyptic.theorems import proving
 from glyptic.theorems.catalogue import THEOREMS
 from glyptic.theorems.mutation import break_all, mutants
-from glyptic.theorems.page import main, page, read_page
+from glyptic.theorems.page import Marks, main, page, read_page
 from glyptic.theorems.proving import (
     FLOATS,
     SCOPES,
@@ -128,6 +128,13 @@ def test_the_page_is_made_for_one_theorem_and_goes_on_where_it_was(tmp_path: Pat
     assert row in made.read_text() and right.replace("| 3 of 3", "| 2 of 3") == made.read_text().replace("| 3 of 3", "| 2 of 3")
     monkeypatch.setattr("glyptic.theorems.page.break_all", None)  # what came of broken weights is kept too
     assert main([*command, "--format", "fixed:3"]) == 0
+
+
+def test_a_theorem_that_is_gone_leaves_the_whole_page() -> None:
+    at = {("gone", "fixed:2"): "–", ("zero.at", "fixed:2"): "–"}
+    text = page(Marks(at, refused=dict.fromkeys(at, "no"), found={"gone": "1 of 2"}, unmissed={"gone": "w"}))
+    assert "gone" not in text and "- zero.at in fixed:2: no" in text
+    assert page(read_page(text)) == text
 
 
 def test_what_the_page_does_not_have_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
