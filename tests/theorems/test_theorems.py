@@ -126,7 +126,7 @@ def test_the_page_is_made_for_one_theorem_and_goes_on_where_it_was(tmp_path: Pat
     assert main([*command, "--format", "fixed:3"]) == 0
     row = next(line for line in right.splitlines() if line.startswith("| add.vector |"))
     assert row in made.read_text() and right.replace("| 3 of 3", "| 2 of 3") == made.read_text().replace("| 3 of 3", "| 2 of 3")
-    monkeypatch.setattr("glyptic.theorems.page.break_all", None)  # what came of broken weights is kept too
+    monkeypatch.setattr("glyptic.theorems.mutation.break_all", None)  # what came of broken weights is kept too
     assert main([*command, "--format", "fixed:3"]) == 0
 
 
