@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from glyptic import Fixed, Transformer, carve, notes, prove
+from glyptic import Fixed, Transformer, carve, notes, programs, prove
 from glyptic.errors import GlypticError, MissingExtra
 from glyptic.exact import show_number
 from glyptic.extras import brought_by
@@ -34,7 +34,7 @@ def title(text: str) -> None:
 
 def run_a_decider() -> None:
     title("1. A transformer in finite precision: parity, in F(8), every operation rounded")
-    parity = carve.examples.by_name(f"parity:{LENGTH}", Fixed(8))
+    parity = programs.open(f"parity:{LENGTH}", Fixed(8))
     print(parity.describe())
     run = parity.run("0110100", trace="*.after_feed_forward")
     last = list(run.residual.values())[-1][-1]
@@ -44,7 +44,7 @@ def run_a_decider() -> None:
 
 def normalize() -> None:
     title(f"2. Its three normalizations agree with it on every input up to length {LENGTH}")
-    parity = carve.examples.by_name(f"parity:{LENGTH}", Fixed(8))
+    parity = programs.open(f"parity:{LENGTH}", Fixed(8))
     rows = []
     for name in ("zero_one", "infinity", "plus_minus"):
         normal = getattr(carve.normalize, name)(parity)
@@ -59,11 +59,12 @@ def normalize() -> None:
 
 
 def combine() -> None:
-    title("3. Closure: odd parity and not containing 101, one transformer from two")
-    odd = carve.examples.by_name(f"parity:{LENGTH}", Fixed(8))
-    contains = carve.examples.by_name(f"contains:101,{LENGTH}", Fixed(8))
+    title("3. Closure: odd parity and not containing 101, one transformer from two; and the same from an expression")
+    odd, contains = (programs.open(name, Fixed(8)) for name in (f"parity:{LENGTH}", f"contains:101,{LENGTH}"))
     both = odd & ~contains
     print(f"{both!r}\n\n{prove.language(both, odd_without_101, max_length=LENGTH)}")
+    compiled = programs.open(f"regex:0*1(0*10*1)*0*&~(.*101.*),{LENGTH}", Fixed(8))
+    print(f"\n{compiled!r}\n\n{prove.equivalent(both, compiled, max_length=LENGTH)}")
     print(f"\nand the same claim of parity alone:\n{prove.language(odd, odd_without_101, max_length=LENGTH)}")
 
 

@@ -100,3 +100,18 @@ def test_the_table_lists_every_room() -> None:
 def test_the_tests_mirror_the_rooms() -> None:
     folders = {path.name for path in Path(__file__).parent.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders <= {*ORDER}, f"no room has the name of {folders - {*ORDER}}"
+
+
+# A part of both kinds of transformer, in the word that everybody uses for it.
+IN_BOTH = {"FeedForward"}
+
+
+def test_no_name_stands_for_two_things() -> None:
+    """Of classes; what is copied into exported folders shares no line with us, but may share its words."""
+    homes: dict[str, list[str]] = {}
+    for path in ROOT.rglob("*.py"):
+        if "standalone" not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: places for name, places in homes.items() if len(places) > 1 and name not in IN_BOTH} == {}

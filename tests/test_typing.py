@@ -47,6 +47,18 @@ carve.add.vektor(T, {"x": 1})                            # says: "vektor"
 lint.lint(T, runs="many")                                # says: "int"
 """
 
+NN_CLIENT = """
+from glyptic import nn
+
+config = nn.preset("gpt2", layers=2)
+reveal_type(nn.build(config, kind="decoder"))            # says: models.Decoder"
+reveal_type(nn.load("folder", kind="vit"))               # says: models.ViT"
+reveal_type(nn.load("folder"))                           # says: models.EncoderDecoder |
+nn.load("folder", kind="decodr")                         # says: No overload
+nn.preset("gpt2", layrs=2)                               # says: "layrs" for "preset"
+nn.generate(nn.build(config, kind="decoder"), [1], 5, temprature=1.0)  # says: "temprature" for "generate"
+"""
+
 
 def said_of(program: str, folder: Path) -> dict[int, str]:
     """What mypy says of the lines of a program, with its strictest rules; in our own files nothing is looked for."""
@@ -63,13 +75,14 @@ def said_of(program: str, folder: Path) -> dict[int, str]:
     return found
 
 
-def test_a_type_checker_sees_our_types_in_a_user_s_program(tmp_path: Path) -> None:
-    found = said_of(CLIENT, tmp_path)
-    expected = {n: line.split("# says: ")[1] for n, line in enumerate(CLIENT.splitlines(), 1) if "# says: " in line}
+@pytest.mark.parametrize("program", [CLIENT, pytest.param(NN_CLIENT, marks=pytest.mark.slow)], ids=["exact", "nn"])
+def test_a_type_checker_sees_our_types_in_a_user_s_program(program: str, tmp_path: Path) -> None:
+    found = said_of(program, tmp_path)
+    expected = {n: line.split("# says: ")[1] for n, line in enumerate(program.splitlines(), 1) if "# says: " in line}
     assert found.keys() == expected.keys(), found
     assert not {n: (text, found[n]) for n, text in expected.items() if text not in found[n]}
     assert {n for n in found if " note: " in found[n] and " error: " not in found[n]} == {
-        n for n, line in enumerate(CLIENT.splitlines(), 1) if "reveal_type" in line
+        n for n, line in enumerate(program.splitlines(), 1) if "reveal_type" in line
     }
 
 

@@ -293,6 +293,7 @@ BAD: list[Any] = [
     *(None, -1, 0, 7, 10**30, 1.5, float("nan"), float("inf"), True, np.nan, object(), lambda i: -1, lambda i: "a"),
     *("", "x9", "no\n", "\x1b[2J", "\ud800", "a" * 5000, "B", "1e999999999", b"x0"),
     *([], [[]], ["x0", "x0"], ["x9"], [-1], [99], [0.5], [None], [[1, 2], [3]], (0, 1), ((0, True),), [(9, True, True)]),
+    ["x0", "x1"],  # good names, and more or fewer than another argument has
     *({}, {"x9": 1}, {"x0": None}, {"x0": "nope"}, {1: 2}, {"x0": float("nan")}, np.zeros((2, 2, 2)), range(10**12), np.array(1)),
 ]
 

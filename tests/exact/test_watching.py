@@ -143,7 +143,7 @@ def test_a_misspelt_keyword_is_told_about_the_function_that_was_called() -> None
         "Transformer.answer() got": lambda: model.answer("01", enginne="fast"),  # type: ignore[call-arg]
         "Transformer.run_batch() got": lambda: model.run_batch(["01"], progres=print),  # type: ignore[call-arg]
         "Transformer.of() got": lambda: Transformer.of(F, "x", "a", [[0]], [[0]], "A", nam="a"),  # type: ignore[call-arg]
-        "run_residual() got": lambda: run_residual(model, np.zeros((4, 1, 1), int), firts=1),  # type: ignore[call-arg]
+        "run_residual() has no argument firts; did you": lambda: run_residual(model, np.zeros((4, 1, 1), int), firts=1),  # type: ignore[call-arg]
         "there is no part 'layer'; there are format,": lambda: model.replace(layer=()),  # type: ignore[call-arg]
         "there is no part 'formt'": lambda: map_codes(model, lambda codes, _: codes, formt="fixed:2"),  # type: ignore[call-arg]
         "there is no option 'masks'; there are products,": lambda: model.with_options(masks="full"),  # type: ignore[call-arg]

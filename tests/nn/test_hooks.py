@@ -361,10 +361,10 @@ def test_tokens_are_an_axis_of_positions_and_of_no_packed_pass() -> None:
 def test_what_a_pass_does_not_compute_is_not_dropped_in_silence() -> None:
     model = small.model(kind="encoder_decoder", backend="reference")
     memory, cache = model.encode(small.tokens(2, 5)), model.new_cache(2, 6)
-    model.forward = model.hidden  # the decoder's part of a pass
-    nn.record(model, TOKENS[:, :5], names="decoder.*.hook_k", memory=memory, cache=cache)
+    model.forward = lambda tokens: model.hidden(tokens, memory=memory, cache=cache)  # the decoder's part of a pass
+    nn.record(model, TOKENS[:, :5], names="decoder.*.hook_k")
     with pytest.raises(InputError, match=r"^'decoder.0.cross_attn.hook_k', 'decoder.1.cross_attn.hook_k' were not computed"):
-        nn.record(model, TOKENS[:, 5:], names="decoder.*.hook_k", memory=memory, cache=cache)
+        nn.record(model, TOKENS[:, 5:], names="decoder.*.hook_k")
 
 
 # Bad calls ------------------------------------------------------------------------------------------------------------

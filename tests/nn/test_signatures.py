@@ -57,7 +57,7 @@ def test_what_type_checkers_know_of_keywords_is_what_there_is() -> None:
 # what is called with a keyword that it does not have, and the sentence about it
 MISSPELT: dict[str, tuple[Callable[[], Any], str]] = {
     "generate": (lambda: nn.generate(DECODER, TOKENS, 3, sead=1), r"generate\(\) got an unexpected keyword argument 'sead'"),
-    "stream": (lambda: nn.stream(DECODER, TOKENS, 3, sead=1), r"stream\(\) got an unexpected keyword argument 'sead'"),
+    "stream": (lambda: nn.stream(DECODER, TOKENS, 3, sead=1), r"stream\(\) has no argument sead; did you mean seed\?"),
     "build": (lambda: nn.build(DECODER.config, sead=1), r"build\(\) got an unexpected keyword argument 'sead'"),
     "preset": (lambda: nn.preset("gpt2", layrs=2), r"preset\(\) takes no such argument: layrs=2 .*; is it layers\?"),
     "replace": (lambda: DECODER.config.replace(hads=2), r"replace\(\) takes no such argument: hads=2 .*; is it heads\?"),
@@ -65,7 +65,7 @@ MISSPELT: dict[str, tuple[Callable[[], Any], str]] = {
     "record": (lambda: nn.record(DECODER, TOKENS, names="*", types=TOKENS), r"record\(\) was given types, and this Decoder"),
     "Decoder": (lambda: DECODER(TOKENS, paddin_mask=None), r"Decoder.forward\(\) got an unexpected keyword argument"),
     "Encoder": (lambda: ENCODER(TOKENS, type=None), r"Encoder.forward\(\) got an unexpected keyword argument"),
-    "to_exact": (lambda: bridge.to_exact(DECODER, "fp16", mx=3), r"to_exact\(\) got an unexpected keyword argument 'mx'"),
+    "to_exact": (lambda: bridge.to_exact(DECODER, "fp16", mx=3), r"to_exact\(\) has no argument mx; it has model, format,"),
 }
 
 

@@ -1,6 +1,7 @@
 """The constructions' theorems: proved, refuted when a weight is broken, and the page that tells of them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from glyptic.errors import FileError, InputError
 from glyptic.numbers import Fixed
 from glyptic.prove import Proved, Refuted
 from glyptic.prove.methods import smt
-from glyptic.theorems import proving
+from glyptic.theorems import primitives, proving
 from glyptic.theorems.mutation import break_all, mutants
-from glyptic.theorems.page import main, page, read_page
+from glyptic.theorems.page import PLAIN, Marks, main, page, read_page
 from glyptic.theorems.proving import (
     FLOATS,
     SCOPES,
@@ -31,7 +32,8 @@ QUICK = ("fixed:2", "fixed:8", "float:2,2", "fp8_e4m3", "fixed:4/even", "fixed:4
 # Theorems that do not miss every weight, and the page says which.
 BY_A_HEAD = tuple(f"normalize.{form}, one layer" for form in ("zero_one", "infinity", "plus_minus"))
 UNMISSED = ("lookup.position", "lookup.fetch", *BY_A_HEAD, "compose.sequence")
-PAGE = Path(__file__).parents[2] / "docs" / "theorems.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "theorems.md"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,7 +93,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_page_has_every_theorem_and_scope() -> None:
     text = PAGE.read_text()
     for name in NAMES:
-        assert f"| {name} |" in text, f"run python -m glyptic.theorems.page docs/theorems.md --theorem '{name}'"
+        assert f"| {name} |" in text, f"docs/theorems.md has no row of {name}; run make theorems THEOREM='{name}'"
     for scope in SCOPES:
         assert f" {scope} " in text
     assert "✗" not in text.split("## Fixed point")[1]
@@ -130,11 +132,31 @@ def test_the_page_is_made_for_one_theorem_and_goes_on_where_it_was(tmp_path: Pat
     assert main([*command, "--format", "fixed:3"]) == 0
 
 
+def test_a_theorem_that_is_gone_leaves_the_whole_page() -> None:
+    at = {("gone", "fixed:2"): "–", ("zero.at", "fixed:2"): "–"}
+    text = page(Marks(at, refused=dict.fromkeys(at, "no"), found={"gone": "1 of 2"}, unmissed={"gone": "w"}))
+    assert "gone" not in text and "- zero.at in fixed:2: no" in text
+    assert page(read_page(text)) == text
+
+
 def test_what_the_page_does_not_have_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, says in ((["--theorem", "zero"], "no theorem 'zero'"), (["--format", "fixed:9"], "no column 'fixed:9'")):
         assert main([str(tmp_path / "theorems.md"), *words]) == 2
         assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_how_to_page_tells_what_its_example_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DOCS / "how-to" / "add-a-theorem.md").read_text()
+    claim, entry = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    names = dict(vars(primitives))
+    exec(compile(f"{claim}\n(added,) = ({entry})", "add-a-theorem.md", "exec"), names)
+    added = names["added"]
+    monkeypatch.setattr(proving, "THEOREMS", (*THEOREMS, added))
+    assert table(prove_all(["fixed:2", "fixed:3", "fixed:4"], [added.name], workers=1, progress=False)) in text
+    assert f"`{break_all(added.name, 'fixed:3')}`" in text
+    assert f"{len(SCOPES)} formats" in text and f"{len(PLAIN)} without" in text
+    assert f": {len(SCOPES) + len(PLAIN)} rows renewed" in text
 
 
 def test_a_run_of_the_library_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

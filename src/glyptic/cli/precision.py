@@ -37,7 +37,7 @@ class PrecisionCommand:
     max_length: Annotated[int, Count(1, 10_000)] = 8
     """The largest n."""
     language: str | None = None
-    """What is right: a regular expression over 0 and 1, of symbols, . (any), | (or), *, +, ? and parentheses."""
+    """What is right: a regular expression over 0 and 1, of symbols, . (any), | (or), & (and), ~(…) (not), *, +, ?."""
     tomita: Annotated[int, Count(1, 7)] | None = None
     """What is right: Tomita's language of this number."""
     large: Annotated[str, arg(metavar="FORMAT")] = "fixed:12"

@@ -54,7 +54,7 @@ class ProveCommand:
     """A second one: do both give the same answers?"""
     language: str | None = None
     """A regular expression: are exactly its texts answered YES? It has the vocabulary's symbols, . for any of them, | for or,
-    * for any number, + for one or more, ? for none or one, and parentheses: "(0|1)*11", "(0*10*1)*0*"."""
+    & for and, ~(…) for not, * for any number, + for one or more, ? for none or one: "(0|1)*11", "(0*10*1)*0*&~(.*101.*)"."""
     tomita: Annotated[int, Count(1, 7)] | None = None
     """The same, for Tomita's language of this number, 1 to 7."""
     decisive: bool = False
@@ -280,9 +280,11 @@ class ProveCommand:
         return questions.recognition(model, self._automaton(model), longest, yes=self.yes, no=self.no, **lengths)
 
     def _automaton(self, model: Transformer) -> Any:
-        from glyptic.languages import regular, tomita
+        from glyptic import languages
 
-        return tomita(self.tomita) if self.tomita is not None else regular(str(self.language), model.vocabulary)
+        if self.tomita is not None:
+            return languages.tomita(self.tomita)
+        return languages.regular(str(self.language), model.vocabulary)
 
 
 def parse_steps(text: str) -> int | Callable[[int], int]:

@@ -46,12 +46,12 @@ def open(name_or_folder: str, format: AnyFormat | str | None = None) -> Transfor
     >>> open("parity:8", "fixed:4").answer("0111"), open("regex:~(.*11.*),8").answer("0111")
     ('YES', 'NO')
     """
-    from glyptic.exact import load
-
     if not name_or_folder:  # as a path it would be the working folder
         raise InputError("the MODEL is empty; name a folder, or a built-in decider such as parity:8.")
     folder, is_named = Path(name_or_folder), name_or_folder.partition(":")[0] in KINDS
     if _is_folder(folder) and not (is_named and not (folder / "config.json").is_file()):
+        from glyptic.exact import load  # which reads files, and is loaded when there is one
+
         loaded = load(folder)
         return loaded if format is None else loaded.in_format(as_format(format))
     if is_named:

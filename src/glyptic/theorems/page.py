@@ -128,7 +128,8 @@ def page(marks: Marks) -> str:
         blocks.append(f"## {title}\n\n{_markdown(header, body)}")
     cells_of = {one.name: [marks.plain.get((one.name, scope), "") for scope in PLAIN] for one in THEOREMS}
     without = _markdown(["theorem", *PLAIN], [[name, *cells] for name, cells in cells_of.items()])
-    refused = [f"- {at[0]} in {at[1]}: {why}" for at, why in marks.refused.items() if marks.simplified.get(at) == "–"]
+    told = {at: why for at, why in marks.refused.items() if at[0] in cells_of and marks.simplified.get(at) == "–"}
+    refused = [f"- {at[0]} in {at[1]}: {why}" for at, why in told.items()]
     unmissed = [f"- {name}: {marks.unmissed[name]}" for name in cells_of if marks.unmissed.get(name)]
     blocks.append(f"## {WITHOUT}\n\n{_WITHOUT.format(seconds=SECONDS)}\n{without}")
     if refused:

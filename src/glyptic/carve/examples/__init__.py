@@ -23,7 +23,7 @@ from glyptic.arguments import Count, Seed, checked, is_word, refused, shown
 from glyptic.carve.examples.parts import Length
 from glyptic.carve.examples.parts import whole_numbers as whole_numbers
 from glyptic.errors import InputError, ModelError
-from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat, as_format
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ def random(
     >>> random(Fixed(4), seed=7).same_as(random(Fixed(4), seed=7))
     True
     """
+    from glyptic.exact import Sizes, random_transformer  # when it is asked for
+
     made = random_transformer(as_format(format), seed, Sizes(layers=layers, max_length=max_length))
     return made.replace(name=f"random:{seed},{layers},{max_length}")
 
