@@ -19,7 +19,7 @@ from glyptic.exact.options import AnswerPolicy, AnswerTies, Mask, NormPlacement
 from glyptic.exact.transformer import Norm
 from glyptic.nn import Decoder, ModelConfig
 from glyptic.nn.models import Model
-from glyptic.numbers import AnyFormat, Attention, Codes, Exact, Format, Products, encode, parse_format
+from glyptic.numbers import AnyFormat, Attention, Codes, Exact, Format, Products, as_format, encode
 
 
 @checked
@@ -55,7 +55,7 @@ def to_exact(
     (3, 'pre', True)
     """
     config = model.config
-    format = parse_format(format) if isinstance(format, str) else format
+    format = as_format(format)
     length = config.context if max_length is None else max_length
     refuse(config, length)
     assert isinstance(model, Decoder)

@@ -10,7 +10,7 @@ from glyptic.arguments import Backend, Megabytes, Seconds, Workers, Writable, ch
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.running import Engine
-from glyptic.numbers import AnyFormat, Exact, parse_format
+from glyptic.numbers import AnyFormat, Exact, as_format
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.elements.counting import count_values
@@ -97,7 +97,7 @@ def check(
       over all 127 values of x in fixed:3
       nothing makes it true, by enumeration: 127 inputs run
     """
-    claim = in_format(claim, parse_format(format) if isinstance(format, str) else format)
+    claim = in_format(claim, None if format is None else as_format(format))
     _refuse_idle(method, terms, journal, megabytes)
     first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None)
     if first is not None and (method in ("symbolic", "bounds") or _settled(first)):

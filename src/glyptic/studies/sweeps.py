@@ -33,7 +33,7 @@ from glyptic.arguments import Backend, Workers, Writable, checked
 from glyptic.carve import FactError
 from glyptic.errors import FormatError
 from glyptic.files import KeptFile
-from glyptic.numbers import AnyFormat, Exact, parse_format
+from glyptic.numbers import AnyFormat, Exact, as_format, parse_format
 from glyptic.parallel import cores, gather
 from glyptic.prove.checking import Method, OneLimits, check, in_format
 from glyptic.prove.claims.claim import Claim
@@ -158,7 +158,7 @@ def sweep(
     With `kept`, finished formats are kept in that file, and a sweep started again goes on from there: with those formats whose
     claim, weights included, is the same as then, and was decided.
     """
-    wanted = format_grid(formats) if isinstance(formats, str) else [_read_format(format) for format in formats]
+    wanted = format_grid(formats) if isinstance(formats, str) else [*map(as_format, formats)]
     if not wanted:
         raise FormatError("no formats are given to sweep over; name some, such as fixed:1..8.")
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
@@ -168,10 +168,6 @@ def sweep(
     work = {str(format): (claim, format, method, limits) for format in wanted}
     cells = gather(_check, work, backend, workers or cores(), **about)
     return Sweep(title, {format: cell.verdict for format, cell in cells.items()})
-
-
-def _read_format(format: AnyFormat | str) -> AnyFormat:
-    return parse_format(format) if isinstance(format, str) else format
 
 
 @dataclass(frozen=True)

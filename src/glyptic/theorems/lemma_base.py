@@ -1,6 +1,6 @@
 """The lemma base: what the notes take for granted of numbers, decided for a format, each with its proof or its counterexample.
 
-Three kinds of proof, and each fact says which it has:
+Three kinds of proof, and each lemma says which it has:
 
     argument      one that `glyptic.carve.facts` states and computes: everything is monotone, so the ends decide
     enumeration   all values, in small formats
@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 from glyptic.arguments import Seconds, checked
 from glyptic.carve import facts as carve_facts
 from glyptic.errors import FormatError
-from glyptic.numbers import AnyFormat, Exact, Format, parse_format
+from glyptic.numbers import AnyFormat, Exact, Format, as_format
 from glyptic.prove.checking import check
 from glyptic.prove.claims.claim import Claim, Values
 from glyptic.prove.claims.expressions import LEAST, TRUE, B, Condition, exp, relu, variables
@@ -104,7 +104,7 @@ def lemmas(format: AnyFormat | str, *, seconds: Seconds | None = 10.0, progress:
     softmax(-B, B) is decisive: holds, by argument
     x > 0 ⇒ [[x·B]·B] = B: false, by enumeration; x = 1/2: [[x·B]·B] is 1/2
     """
-    chosen = parse_format(format) if isinstance(format, str) else format
+    chosen = as_format(format)
     if isinstance(chosen, Exact):
         raise FormatError("exact rationals are not rounded, so these lemmas are not about them; choose a finite format.")
     statements = tqdm(STATEMENTS, desc=f"lemmas of {chosen}", disable=not progress)

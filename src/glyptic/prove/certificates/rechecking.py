@@ -120,7 +120,7 @@ def _without_names(claim: Claim, models: Sequence[Transformer] | None) -> tuple[
             notes.append(f"{key or 'T'}: weights, names and options of sha256 {fingerprint(transformer)}{same}{called}")
         subject = replace(subject, transformers={key: t.replace(name="") for key, t in subject.transformers.items()})
     vocabulary = subject.vocabulary if isinstance(subject, Inputs) else ()
-    for node in (*claim.requires.parts(), *claim.ensures.parts()):
+    for node in claim.parts():
         if isinstance(node, e.Accepted):
             notes.append(_about(node.automaton, vocabulary))
     notes += [*_zeros(claim), *_foreign_letters(claim)]
@@ -172,7 +172,7 @@ def _zeros(claim: Claim) -> Iterator[str]:
 
 def _foreign_letters(claim: Claim) -> Iterator[str]:
     """Letters, digits and signs that may look like others: x and х are two, 0 and 〇 too."""
-    nodes = (*claim.requires.parts(), *claim.ensures.parts())
+    nodes = claim.parts()
     texts = {value for node in nodes if not isinstance(node, e.Comparison) for value in _strings(node)}
     texts |= {node.automaton.name for node in nodes if isinstance(node, e.Accepted)}
     texts |= set(free_names(claim)) if not isinstance(claim.subject, Inputs) else set(claim.subject.vocabulary)

@@ -11,7 +11,7 @@ for some x, with x > 0: [x·x] = 2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from glyptic.arguments import shown
 from glyptic.prove.claims.expressions import TRUE, Answer, ClaimError, Condition, Junction, Let, Logit
@@ -52,10 +52,14 @@ class Claim:
         given = "" if nothing else f", {'if' if self.quantifier == 'all' else 'with'} {given}"
         return f"{start}for {self.quantifier} {self.subject}{given}: {self.ensures}"
 
+    def parts(self) -> tuple[Any, ...]:
+        """Every node of its precondition, then of what it claims."""
+        return (*self.requires.parts(), *self.ensures.parts())
+
     @property
     def reads_output(self) -> bool:
         """Whether it speaks of what is read off the last column of its layers."""
-        return any(isinstance(node, Answer | Logit) for node in (*self.requires.parts(), *self.ensures.parts()))
+        return any(isinstance(node, Answer | Logit) for node in self.parts())
 
 
 def exists(subject: Subject, condition: Condition, requires: Condition = TRUE, name: str = "") -> Claim:

@@ -43,7 +43,7 @@ def walk_of(claim: Claim, engine: Engine = "auto") -> Walk:
     """The walk that a claim on inputs needs: with the stages it reads, and answers only if it speaks of them."""
     subject = claim.subject
     assert isinstance(subject, Inputs)
-    nodes = [*claim.requires.parts(), *claim.ensures.parts()]
+    nodes = claim.parts()
     stages = {
         name: frozenset(
             node.stage if isinstance(node, e.Coordinate) else node.stage()
@@ -257,8 +257,7 @@ def _run_of_weights(
 
 def stages_of_heads(claim: Claim, name: str) -> frozenset[str]:
     """The scores and weights of heads that a claim reads of a transformer."""
-    nodes = (*claim.requires.parts(), *claim.ensures.parts())
-    return frozenset(node.stage() for node in nodes if isinstance(node, e.Attention) and node.of == name)
+    return frozenset(node.stage() for node in claim.parts() if isinstance(node, e.Attention) and node.of == name)
 
 
 def residual_codes(subject: Layers, name: str, codes: Codes) -> Codes:

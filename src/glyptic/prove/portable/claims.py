@@ -55,7 +55,7 @@ def doubts(claim: Claim) -> tuple[str, ...]:
 
 
 def predicates_of(claim: Claim) -> list[e.Holds]:
-    return [node for node in (*claim.requires.parts(), *claim.ensures.parts()) if isinstance(node, e.Holds)]
+    return [node for node in claim.parts() if isinstance(node, e.Holds)]
 
 
 # Writing ----------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def of_meaning(claim: Claim) -> tuple[str, ...]:
     ('the rounding of fixed:2 is the one meant: nearest, ties to the smaller, saturating',
      'exp is correctly rounded (enclosures by mpmath)')
     """
-    subject, nodes = claim.subject, (*claim.requires.parts(), *claim.ensures.parts())
+    subject, nodes = claim.subject, claim.parts()
     ties = "even" if getattr(subject.format, "ties", "zero") == "even" else "the smaller"
     out = [f"the rounding of {subject.format} is the one meant: nearest, ties to {ties}, saturating"]
     transformers = subject.transformers if isinstance(subject, Inputs | Layers) else {}

@@ -127,7 +127,7 @@ class TermSetting(ConditionSetting):
         raise Inexpressible(f"{node}: a solver is asked about values; inputs are enumerated.")
 
 
-# Blocks --------------------------------------------------------------------------------------------------------------------
+# Layers --------------------------------------------------------------------------------------------------------------------
 
 
 def _products(subject: Layers) -> Products:
@@ -212,6 +212,8 @@ def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term])
             out[transformer.coordinate(coordinate), position, 0] = free[f"{coordinate}@{position}"]
     return out
 
+
+# Free weights ---------------------------------------------------------------------------------------------------------------
 
 _PLACES = {  # where a prepared feed-forward or norm, which are tuples, has its parts
     "feed_forward": ("w1", "b1", "w2", "b2"),
