@@ -6,13 +6,15 @@ and one that holds = is written by name. Further rooms add names of their own wi
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from glyptic.arguments import checked, shown
+from glyptic.arguments import checked, refused, shown
 from glyptic.carve.examples import EXAMPLES, ModelKind, kind_of
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat, as_format
+from glyptic.text import printable
 
 DEFAULT_FORMAT = "fixed:8"
 KINDS: dict[str, ModelKind] = {
@@ -30,8 +32,13 @@ def register(kind: ModelKind) -> None:
     Traceback (most recent call last):
     glyptic.errors.ModelError: the name 'parity' is taken; choose another.
     """
-    if not kind.name or set(kind.name) & set(":,= /"):
-        raise ModelError(f"the name {shown(kind.name)} must be a word without : , = / and spaces.")
+    for field, text in (("name", kind.name), ("maker", kind.maker)):
+        if not isinstance(text, str):
+            raise refused(field, text, "a text")
+    if not re.fullmatch(r"\w[\w.-]*", kind.name) or printable(kind.name) != kind.name:
+        raise ModelError(f"the name {shown(kind.name)} must be a word of letters, digits, _ - and dots.")
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", kind.maker):
+        raise ModelError(f"{kind.name}: {shown(kind.maker)} must be a module, a colon and a function, as in my.module:decider.")
     if KINDS.get(kind.name, kind) != kind:
         raise ModelError(f"the name {shown(kind.name)} is taken; choose another.")
     KINDS[kind.name] = kind
@@ -75,7 +82,14 @@ def usage() -> str:
     >>> print(usage().splitlines()[1])
       contains:word=101,max_length=16,vocabulary=01
     """
-    lines = (f"  {kind.usage()}" for kind in KINDS.values())
+
+    def line(kind: ModelKind) -> str:
+        try:
+            return kind.usage()
+        except ModelError as error:  # what somebody registered is no reason to hide the others
+            return str(error)
+
+    lines = (f"  {line(kind)}" for kind in KINDS.values())
     return "Built-in deciders, with what they take if it is left out:\n" + "\n".join(lines)
 
 
