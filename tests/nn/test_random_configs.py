@@ -221,23 +221,23 @@ def written(name: str, seed: int, folder: Path) -> Any:
 
 
 @torch.no_grad()
-def outputs(name: str, theirs: Any, ours: Any, seed: int) -> tuple[torch.Tensor, torch.Tensor] | None:
+def outputs(theirs: Any, ours: Any, seed: int) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Both models' answers to one random input; None: the public one fails."""
     generator = torch.Generator().manual_seed(seed)
 
     def tokens(most: int = 30) -> torch.Tensor:
         return torch.randint(3, most, (2, 9), generator=generator)
 
-    if name == "vit":
+    if ours.config.kind == "vit":
         config = theirs.config
         inputs = torch.randn(2, config.num_channels, ours.config.image_size, ours.config.image_size, generator=generator)
         call: Any = lambda: theirs(inputs.double()).logits  # noqa: E731
         us: Any = lambda: ours(inputs.double())  # noqa: E731
-    elif name in ("t5", "marian"):
+    elif ours.config.kind == "encoder_decoder":
         source, target = tokens(), tokens()
         call = lambda: theirs(input_ids=source, decoder_input_ids=target, return_dict=True).logits  # noqa: E731
         us = lambda: ours(source, target)  # noqa: E731
-    elif name == "bert":
+    elif getattr(theirs.config, "type_vocab_size", 0):
         source = tokens()
         types = torch.randint(0, ours.config.token_types, (2, 9), generator=generator)
         call = lambda: theirs(source, token_type_ids=types, return_dict=True).logits  # noqa: E731
@@ -271,7 +271,7 @@ def check(name: str, seed: int, folder: Path) -> str:
         return "refused"
     if theirs is None:
         return "skipped"
-    found = outputs(name, theirs, ours, seed)
+    found = outputs(theirs, ours, seed)
     if found is None:
         return "skipped"
     them, us = found
@@ -285,7 +285,7 @@ def _check_saving(name: str, theirs: Any, folder: Path, seed: int, them: torch.T
     ours = nn.load(folder / "theirs")
     nn.save(ours, folder / "ours", family=name)
     again = type(theirs).from_pretrained(folder / "ours", dtype=torch.float32).double().eval()
-    back = outputs(name, again, ours.double(), seed)
+    back = outputs(again, ours.double(), seed)
     assert back is not None
     assert (back[0] - them).abs().max() <= 1e-9 * (1 + them.abs().max()), theirs.config
 

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, TEXT, TRAINING, Field, Idle, Only, flag, group, read
-from glyptic.nn.checkpoints.families.mapping import (
-    Entry,
-    Family,
-    adjacent_pairs,
-    fused,
-    head_rows,
-    linear,
-    linears,
-    permuted,
-    same,
-)
+from glyptic.nn.checkpoints.families.mapping import Entry, Family, fused, linear, linears, rotary_qkv, same
 from glyptic.nn.checkpoints.families.rope import BASE, read_rope, write_rope
 from glyptic.nn.config import ModelConfig
 
@@ -54,15 +42,9 @@ def also(config: ModelConfig) -> dict[str, Any]:
 def entries(config: ModelConfig) -> list[Entry]:
     found = [same("embedding.token.weight", "model.embed_tokens.weight")]
     found += linear("stack.ln_final", "model.norm", bias=False)
-    K = config.head_size
-    sizes = [config.heads * K, config.groups * K, config.groups * K]
-    within = adjacent_pairs(K, int(config.rotary_fraction * K))
-    rotated = head_rows(config.heads + config.groups, K, within)  # queries and keys turn, values do not
-    order = torch.cat([rotated, torch.arange(len(rotated), sum(sizes))])
     for layer in range(config.layers):
         ours, theirs = f"stack.blocks.{layer}", f"model.layers.{layer}"
-        qkv = [f"{theirs}.self_attn.{p}_proj" for p in "qkv"]
-        found += [permuted(e, order) for e in fused(f"{ours}.attn.qkv", qkv, sizes, config.attention_bias)]
+        found += rotary_qkv(f"{ours}.attn.qkv", [f"{theirs}.self_attn.{p}_proj" for p in "qkv"], config)
         found += linear(f"{ours}.attn.out", f"{theirs}.self_attn.o_proj", config.attention_output_bias)
         gate = [f"{theirs}.mlp.gate_proj", f"{theirs}.mlp.up_proj"]
         found += fused(f"{ours}.mlp.into", gate, [config.hidden_size] * 2, config.feed_forward_bias)

@@ -173,6 +173,15 @@ def head_rows(heads: int, head_size: int, within: Tensor) -> Tensor:
     return (torch.arange(heads)[:, None] * head_size + within[None, :]).flatten()
 
 
+def rotary_qkv(ours: str, theirs: Sequence[str], config: ModelConfig) -> list[Entry]:
+    """W_q, W_k, W_v of rotary positions, and their biases, stacked in ours: queries and keys turn, values do not."""
+    K = config.head_size
+    sizes = [config.heads * K, config.groups * K, config.groups * K]
+    rotated = head_rows(config.heads + config.groups, K, adjacent_pairs(K, int(config.rotary_fraction * K)))
+    order = torch.cat([rotated, torch.arange(len(rotated), sum(sizes))])
+    return [permuted(entry, order) for entry in fused(ours, theirs, sizes, config.attention_bias)]
+
+
 # their word for each function of ours is the first that stands for it
 ACTIVATION = Words(
     {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
