@@ -143,7 +143,7 @@ def test_a_misspelt_keyword_is_told_about_the_function_that_was_called() -> None
         "Transformer.answer() got": lambda: model.answer("01", enginne="fast"),  # type: ignore[call-arg]
         "Transformer.run_batch() got": lambda: model.run_batch(["01"], progres=print),  # type: ignore[call-arg]
         "Transformer.of() got": lambda: Transformer.of(F, "x", "a", [[0]], [[0]], "A", nam="a"),  # type: ignore[call-arg]
-        "run_residual() has no argument firts; did you": lambda: run_residual(model, np.zeros((4, 1, 1), int), firts=1),  # type: ignore[call-arg]
+        "run_residual() has no argument firts; did": lambda: run_residual(model, np.zeros((4, 1, 1), int), firts=1),  # type: ignore[call-arg]
         "there is no part 'layer'; there are format,": lambda: model.replace(layer=()),  # type: ignore[call-arg]
         "there is no part 'formt'": lambda: map_codes(model, lambda codes, _: codes, formt="fixed:2"),  # type: ignore[call-arg]
         "there is no option 'masks'; there are products,": lambda: model.with_options(masks="full"),  # type: ignore[call-arg]
@@ -174,3 +174,32 @@ def test_an_observer_may_look_at_anything() -> None:
     alive = Alive()
     run_residual(model.replace(layers=[type(model.layers[0])((), unit)]), np.array([[[4]], [[0]]]), observer=alive)
     assert alive.units == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda T, h: run_residual(T, h, observer=Watch(["layer.0.hiden"])), "Watch: 'layer.0.hiden' is no stage of this"),
+        (lambda T, h: run_residual(T, h, observer=Watch("layer.9.hidden")), "Watch: 'layer.9.hidden' is no stage of this"),
+        (lambda T, h: run_residual(T, h.tolist()), "residual is [[[0"),
+        (lambda T, h: run_residual("parity:8", h), "transformer is 'parity:8', and must be a Transformer."),
+        (lambda T, h: run_residual(T, h, first="0"), "first is '0', and must be a whole number."),
+        (lambda T, h: run_residual(T, h, observr=Watch()), "run_residual() has no argument observr; did you mean observer?"),
+        (lambda T, h: run_residual(T, h, engine="warp"), "engine "),
+        (lambda T, h: T.save(object()), "folder is <object object"),
+        (lambda T, h: T.replace(nme="x"), "Transformer.replace(): there is no part 'nme'; there are "),
+        (lambda T, h: T.with_options(tie="first"), "Transformer.with_options(): there is no option 'tie'; there are "),
+    ],
+)
+def test_what_cannot_be_run_or_watched_is_one_sentence(wrong, said):
+    T = random_transformer("fixed:4", sizes=Sizes(layers=1, heads=1, width=3))
+    with pytest.raises(GlypticError) as told:
+        wrong(T, np.zeros((3, 2, 1), np.int64))
+    assert str(told.value).startswith(said) and "\n" not in str(told.value)
+
+
+def test_one_stage_is_watched_by_its_name_alone():
+    T = random_transformer("fixed:4", sizes=Sizes(layers=1, heads=1, width=3))
+    watch = Watch("layer.0.after_attention")
+    run_residual(T, np.zeros((3, 2, 1), np.int64), observer=watch)
+    assert list(watch.traced) == ["layer.0.after_attention"] and watch.stages == ("layer.0.after_attention",)

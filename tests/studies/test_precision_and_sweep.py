@@ -311,3 +311,19 @@ def test_figures_are_in_the_style_of_all_others(monkeypatch):
     for axes in precision.axes:
         assert {line.get_color() for line in axes.lines} <= set(SERIES)
         assert all(float(tick).is_integer() for tick in axes.get_xticks())
+
+
+ASKED = [{"method": "smt"}, {"engine": "reference"}, {"count_all": True}, {"method": "smt", "terms": "plain"}]
+
+
+@pytest.mark.parametrize("how", ASKED)
+def test_a_kept_sweep_answers_for_how_it_was_asked(tmp_path, how):
+    """Another method or engine rests on other assumptions: what is kept is no answer to that."""
+    if "method" in how:
+        pytest.importorskip("bitwuzla")
+    kept = tmp_path / "sweep.json"
+    sweep(AMPLIFIED, "fixed:2", kept=kept, **QUIET)
+    plain = json.loads(kept.read_text())["cells"]["fixed:2"]["digest"]
+    asked, fresh = (sweep(AMPLIFIED, "fixed:2", kept=file, **how, **QUIET).verdicts["fixed:2"] for file in (kept, None))
+    assert (asked.method, asked.assumptions) == (fresh.method, fresh.assumptions)
+    assert json.loads(kept.read_text())["cells"]["fixed:2"]["digest"] != plain

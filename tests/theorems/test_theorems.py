@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from glyptic.errors import FileError, InputError
+from glyptic.files import sealed
 from glyptic.numbers import Fixed
 from glyptic.prove import Proved, Refuted
 from glyptic.prove.methods import smt
@@ -168,9 +169,19 @@ def test_a_run_of_the_library_goes_on_where_it_was(tmp_path: Path, monkeypatch: 
     assert asked == ["lookup.fetch"] and again[0].verdict == first[0].verdict
     rows = json.loads(kept.read_text())
     rows["rows"]["zero.at | fixed:2 | simplified"]["question"] = "another"  # as after a change of the construction
-    kept.write_text(json.dumps(rows))
+    kept.write_text(json.dumps(sealed(rows)))
     prove_all(["fixed:2"], names, workers=1, kept=kept, progress=False)
     assert asked == ["lookup.fetch", "zero.at"]
+
+
+def test_rows_that_somebody_edited_are_refused(tmp_path: Path) -> None:
+    kept = tmp_path / "rows.json"
+    prove_all(["fixed:2"], ["zero.at"], workers=1, kept=kept, progress=False)
+    edited = kept.read_text().replace("Proved", "Refuted")
+    kept.write_text(edited)
+    with pytest.raises(FileError, match="was edited, or written by another Glyptic; delete it, or name another"):
+        prove_all(["fixed:2"], ["zero.at"], workers=1, kept=kept, progress=False)
+    assert kept.read_text() == edited
 
 
 def test_rows_that_are_none_are_refused(tmp_path: Path) -> None:

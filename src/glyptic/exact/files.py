@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as parse_tensors
 from safetensors.numpy import save as format_tensors
 
-from glyptic.arguments import refused
+from glyptic.arguments import checked, refused
 from glyptic.arguments import shown as brief
 from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.history import frames_as_json, frames_from_json
@@ -37,6 +37,7 @@ _SAID = 700  # characters of a sentence that repeats what a file says
 _ours = says(CONFIG, "kind", KIND)
 
 
+@checked
 def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a transformer to a folder, which is made if needed; what it holds must be an exact transformer, or nothing.
 

@@ -171,6 +171,7 @@ def chunk_size(transformer: Transformer, length: int) -> int:
 
 
 @checked
+@checked
 def run_residual(
     transformer: Transformer,
     residual: np.ndarray,
@@ -195,6 +196,8 @@ def run_residual(
     if residual.ndim != 3 or len(residual) != transformer.width or residual.dtype != np.int64:
         shape = f"{residual.dtype} of shape {residual.shape}"
         raise ModelError(f"residual is {shape}; it must be int64 codes of shape ({transformer.width}, positions, batch).")
+    if isinstance(observer, Watch):
+        observer.check_stages(transformer)
     if not 0 <= first <= (len(transformer.layers) if last is None else last) <= len(transformer.layers):
         raise ModelError(f"there are no layers {first} to {last}; the transformer has {len(transformer.layers)}, from 0.")
     check_codes(residual, transformer.format, "residual")

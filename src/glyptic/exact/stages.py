@@ -7,8 +7,9 @@ stage is refused, with the names that there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import reduce
 from typing import Any
@@ -68,6 +69,19 @@ class Watch(Observer):
     taken: Callable[[Array], Array] | None = None  # what is kept of a stage, such as an arithmetic's `codes`
     traced: dict[str, Array] = field(default_factory=dict)
     met: list[tuple[ErrorAt, Array]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.stages, str):  # in which part of a name would be found as well
+            self.stages = (self.stages,)
+
+    def check_stages(self, transformer: Transformer) -> None:
+        """Refuse a name that is no stage of this transformer: it would never be shown."""
+        known = stages(transformer)
+        for stage in self.stages if isinstance(self.stages, Iterable) else ():
+            if stage not in known:
+                near = get_close_matches(str(stage), known, 1)
+                remedy = f"is it {near[0]}?" if near else "exact.stages(transformer) lists them."
+                raise InputError(f"Watch: {shown(stage)} is no stage of this transformer; {remedy}")
 
     def record(self, stage: str, array: Array) -> None:
         if stage in self.stages:

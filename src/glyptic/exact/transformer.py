@@ -291,12 +291,12 @@ class Transformer:
 
     def replace(self, **changes: Unpack[TransformerChanges]) -> Transformer:
         """A transformer with some parts exchanged."""
-        _check_known(changes, type(self), "part")
+        _check_known("Transformer.replace", changes, type(self), "part")
         return replace(self, **changes)  # type: ignore[arg-type]  # what holds several is made a tuple
 
     def with_options(self, **changes: Unpack[OptionChanges]) -> Transformer:
         """The same weights, read otherwise: `T.with_options(attention="leftmost")`."""
-        _check_known(changes, Options, "option")
+        _check_known("Transformer.with_options", changes, Options, "option")
         return replace(self, options=replace(self.options, **changes))
 
     def in_format(self, format: str | AnyFormat) -> Transformer:
@@ -475,11 +475,11 @@ def _convert(codes: Codes, old: AnyFormat, new: AnyFormat) -> Codes:
     return np.array([known[code] for code in found.tolist()], np.int64)[inverse].reshape(codes.shape)
 
 
-def _check_known(changes: Mapping[str, Any], kind: type, what: str) -> None:
+def _check_known(called: str, changes: Mapping[str, Any], kind: type, what: str) -> None:
     known = [each.name for each in fields(kind)]
     for name in changes:
         if name not in known:
-            raise ModelError(f"there is no {what} {shown(name)}; there are {', '.join(known)}.")
+            raise ModelError(f"{called}(): there is no {what} {shown(name)}; there are {', '.join(known)}.")
 
 
 _ARRAYS = ("token_embedding", "position_embedding", "output")

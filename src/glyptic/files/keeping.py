@@ -35,7 +35,8 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 class KeptFile:
     """Rows by name, each with the fingerprint of its question under `question`; `what` is how sentences call the file.
 
-    `about` is what the file must say of itself. With the digest of some `code`, it counts for that code only, and is sealed.
+    `about` is what the file must say of itself. With the digest of some `code`, it counts for that code only. All are sealed;
+    of files that are not bound to code those of earlier versions, without a seal, are read too.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "rows.json"
@@ -77,7 +78,7 @@ class KeptFile:
             return
         self._rows[name] = {self._question: question, **row}
         content = self._about | {self._place: self._rows}
-        content = content if self._code is None else sealed(content | {"code": self._code})
+        content = sealed(content if self._code is None else content | {"code": self._code})
         write_whole(self.path, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode(), self._what)
 
     def _read(self) -> dict[str, dict[str, Any]]:
@@ -91,6 +92,7 @@ class KeptFile:
         shown = quoted_path(self.path)
         if {name: content[name] for name in self._about} != self._about:
             raise FileError(f"{shown} is not a file of {self._what}, as this version writes it.")
-        if self._code is not None and (content["code"] != self._code or content != sealed(content)):
+        earlier = self._code is None and "digest" not in content
+        if (self._code is not None and content["code"] != self._code) or not (earlier or content == sealed(content)):
             raise FileError(f"{shown} was edited, or written by another Glyptic.")
         return {name: {self._question: row[self._question], **row} for name, row in content[self._place].items()}

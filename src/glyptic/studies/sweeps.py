@@ -20,6 +20,8 @@ Proved: two products amplify, in each of the formats
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -156,14 +158,14 @@ def sweep(
     """Check a claim, or the claim that a function builds for each format, in every format of a grid.
 
     With `kept`, finished formats are kept in that file, and a sweep started again goes on from there: with those formats whose
-    claim, weights included, is the same as then, and was decided.
+    claim, weights included, is the same as then, was decided, and by the same method, engine, count_all and terms.
     """
     wanted = format_grid(formats) if isinstance(formats, str) else [*map(as_format, formats)]
     if not wanted:
         raise FormatError("no formats are given to sweep over; name some, such as fixed:1..8.")
     title = name or (claim.name or str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "sweep"))
     store = None if kept is None else _KeptSweep(kept, title)
-    known = {str(f): cell for f in wanted if store is not None and (cell := store.cell(claim, f)) is not None}
+    known = {str(f): cell for f in wanted if store is not None and (cell := store.cell(claim, f, method, limits)) is not None}
     about: dict[str, Any] = {"known": known, "keep": store and store.enter, "progress": "formats" if progress else None}
     work = {str(format): (claim, format, method, limits) for format in wanted}
     cells = gather(_check, work, backend, workers or cores(), **about)
@@ -172,7 +174,7 @@ def sweep(
 
 @dataclass(frozen=True)
 class _Cell:
-    """One format's verdict, with the digest of the claim that it is about ("" if the construction refuses the format)."""
+    """One format's verdict, with the digest of what was asked ("" if the construction refuses the format)."""
 
     digest: str
     verdict: Verdict
@@ -185,11 +187,17 @@ def _made(claim: ClaimOf, format: AnyFormat) -> Claim:
     return in_format(claim if isinstance(claim, Claim) else claim(format), format)
 
 
+def _question(made: Claim, method: Method, limits: OneLimits) -> str:
+    """The digest of a claim and of how it is to be checked, on which a verdict's method, counts and assumptions rest."""
+    how = {"method": method, **{name: limits.get(name) for name in ("engine", "count_all", "terms") if limits.get(name)}}
+    return hashlib.sha256(json.dumps([digest(made), how], sort_keys=True).encode()).hexdigest()
+
+
 def _check(claim: ClaimOf, format: AnyFormat, method: Method, limits: OneLimits) -> _Cell:
     """One format, in one worker; a construction or a claim that is not for the format is an answer too, any other error one."""
     try:
         made = _made(claim, format)
-        known = "" if doubts(made) else digest(made)  # of a predicate that may change nothing is kept
+        known = "" if doubts(made) else _question(made, method, limits)  # of a predicate that may change nothing is kept
         return _Cell(known, check(made, method=method, workers=1, progress=False, **limits))
     except _NOT_FOR_IT as error:
         said = str(claim) if isinstance(claim, Claim) else getattr(claim, "__name__", "the construction")
@@ -197,17 +205,17 @@ def _check(claim: ClaimOf, format: AnyFormat, method: Method, limits: OneLimits)
 
 
 class _KeptSweep:
-    """Finished formats in a file: they count again if they were decided, and the claim, weights included, is the same as then."""
+    """Finished formats in a file: they count again if they were decided, and claim, weights and way of checking are the same."""
 
     def __init__(self, path: str | os.PathLike[str], title: str) -> None:
         about = {"kind": KIND, "version": VERSION, "name": title}
         code = code_of_glyptic()
         self.file = KeptFile(path, f"the sweep {title!r}", about, code=code, rows="cells", question="digest")
 
-    def cell(self, claim: ClaimOf, format: AnyFormat) -> _Cell | None:
+    def cell(self, claim: ClaimOf, format: AnyFormat, method: Method, limits: OneLimits) -> _Cell | None:
         def question() -> str:
             try:
-                return digest(_made(claim, format))
+                return _question(_made(claim, format), method, limits)
             except _NOT_FOR_IT:
                 return ""
 
