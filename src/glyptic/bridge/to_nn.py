@@ -33,10 +33,9 @@ def to_nn(
     fold       with options.scale, let heads of different d_k have their 1/[√d_k] multiplied into W_Q; otherwise that is an
                error, since `to_exact` cannot take it out again
 
-    Answers that are not tokens have logits of their own: row i of the output is answer i; with fewer answers than tokens
-    the other rows are −∞. Back again, `to_exact` with the same `products`, `attention`,
-    `answer` and `ties`, which a decoder does not hold, gives a transformer with the same logits, code for code; with the same
-    weights too where nothing was padded.
+    Answers that are not tokens have logits of their own: row i of the output is answer i; with fewer answers than tokens the
+    other rows are −∞. Back again, `to_exact` with the same `products`, `attention`, `answer` and `ties`, which a decoder does
+    not hold, gives a transformer with the same logits, code for code; with the same weights too where nothing was padded.
 
     >>> from glyptic.exact.random import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed

@@ -131,8 +131,7 @@ def _flag(
 
 
 def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tuple[Transformer, dict[str, str]]:
-    """Coordinates with these columns of the position embedding, kept by all layers: those that are there, else new
-    ones.
+    """Coordinates with these columns of the position embedding, kept by all layers: those that are there, else new ones.
 
     Gives the transformer and, for each name asked for, the name that the coordinate has.
     """

@@ -1,5 +1,4 @@
-"""Built-in deciders, to play with and to test on: each `name(format, …) -> Transformer`, right on every input up to
-its length.
+"""Built-in deciders, to play with and to test on: each `name(format, …) -> Transformer`, right on every input up to its length.
 
     tokens      contains, first_equals_last, palindromes
     counting    majority, modular, parity

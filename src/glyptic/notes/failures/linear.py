@@ -83,9 +83,7 @@ def _rounded_sum(format: Format, x: Codes, y: Codes) -> Codes:
 
 
 def one_hot_is_exact(format: Format) -> bool:
-    """Whether the printed head gives h_2 = [M h_1] with i = 1, j = 2, for M of 1, ½ and −1 and all values of a
-    coordinate.
-    """
+    """Whether the printed head gives h_2 = [M h_1] with i = 1, j = 2, for M of 1, ½ and −1 and all values of a coordinate."""
     bench = carrier(format, 2, 3)
     matrix = [[1, Fraction(1, 2)], [0, -1]]
     tokens, positions, output = (
