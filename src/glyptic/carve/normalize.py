@@ -70,9 +70,7 @@ def zero_one(transformer: Transformer, *, one_layer: bool = False, force: bool =
 
 
 @checked
-def infinity(
-    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
-) -> Transformer:
+def infinity(transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False) -> Transformer:
     """The last residual becomes (1, 0, 0, …) where the answer is NO and (1, B, 0, …) where it is YES."""
     both = no_and_yes(transformer, yes)
     facts = decider_facts(transformer, ("1", "0"), ("1", "B"))
@@ -87,9 +85,7 @@ def infinity(
 
 
 @checked
-def plus_minus(
-    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
-) -> Transformer:
+def plus_minus(transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False) -> Transformer:
     """The last residual becomes (B, −B, 0, …) where the answer is NO and (−B, B, 0, …) where it is YES.
 
     >>> from glyptic.exact import Sizes, random_transformer
