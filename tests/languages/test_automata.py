@@ -2,8 +2,10 @@
 
 import doctest
 import re
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -210,3 +212,83 @@ def test_the_page_on_languages_runs(monkeypatch):
     page = Path(__file__).parents[2] / "docs" / "languages.md"
     failures, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried >= 10 and failures == 0
+
+
+BLOWN_UP = {
+    "0" + "+" * 390: 3,
+    "(((((((0?1?)*0?)*1?)*0?)*1?)*0)*1)*" * 9: 2,
+    "~(" + ".*".join(f"~(.*{k % 2}{'.' * k})" for k in range(12)) + ")": 1,
+    "&".join(f"(({'.' * k})*)" for k in (3, 5, 7, 11, 13)): 15_015,  # as many rounds of refinement as states
+}
+
+
+@pytest.mark.parametrize(("expression", "states"), BLOWN_UP.items())
+def test_short_expressions_take_no_longer_than_their_automata(expression, states):
+    begun = perf_counter()
+    assert len(regular(expression).moves) == states
+    assert perf_counter() - begun < 30  # they took minutes, or never ended
+
+
+def test_an_expression_that_grows_too_large_is_refused(monkeypatch):
+    automaton = regular("(.*1.......)*")
+    monkeypatch.setattr("glyptic.languages.expressions._MOST_WORK", 1000)
+    with pytest.raises(InputError, match="an expression whose derivatives grow too large; make an Automaton"):
+        regular("(.*1.......)*")
+    assert named_truly(automaton) is None
+
+
+def test_a_name_that_grows_is_compared_all_the_same():
+    """It may stand in a file that somebody sent."""
+    assert named_truly(replace(regular("0+"), name="0" + "+" * 150)) is True
+    assert named_truly(replace(regular("1+"), name="0" + "+" * 150)) is False
+
+
+MOVES = ((0, 1), (0, 1))
+
+
+def test_the_smallest_automaton_of_any():
+    """Of automata at random: as many states as there are different rows of answers to all short texts."""
+    random = np.random.default_rng(5)
+    short = [text for text in TEXTS if len(text) <= 6]
+    for _ in range(60):
+        size = int(random.integers(1, 7))
+        rows = random.integers(0, size, (size, 2)).tolist()
+        whole = Automaton("01", rows, {s for s in range(size) if random.random() < 0.5}, int(random.integers(size)))
+        smallest = whole.minimal()
+        assert language(smallest, short) == language(whole, short)
+        reached = {smallest.start} | {s for row in smallest.moves for s in row}
+        answers = {tuple(replace(smallest, start=s).accepts(text) for text in short) for s in reached}
+        assert len(answers) == len(reached) == len(smallest.moves)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: Automaton(("0", "0"), MOVES, frozenset({1})), "automaton: a symbol is twice in the alphabet 0 0."),
+        (lambda: regular("0", "00"), "0: a symbol is twice in the alphabet 0 0."),
+        (lambda: Automaton("01", MOVES, frozenset({1})).accepts(["01"]), "'01' is not in the alphabet 0 1."),
+        (lambda: Automaton((0, 1), MOVES, frozenset({1})), "must be a list of symbols, which are texts."),
+        (lambda: Automaton("01", ((0, 1.0), (0, 1)), frozenset({1})), "there is no state 1.0; states are 0 to 1."),
+        (lambda: Automaton("01", 3, frozenset({1})), "moves is 3, and must be a list, for each state, of its next states."),
+        (lambda: Automaton("01", MOVES, 1), "accepting is 1, and must be a set of states."),
+        (lambda: Automaton("01", MOVES, frozenset({1}), name=3), "name is 3, and must be a text."),
+        (lambda: Automaton("01", MOVES, frozenset({7}), name="a\x1b"), r"a\x1b: there is no state 7; states are 0 to 1."),
+        (lambda: tomita(1) & 3, "other is 3, and must be an Automaton."),
+        (lambda: tomita(1) | None, "other is None, and must be an Automaton."),
+        (lambda: tomita(1).equivalent("1*"), "other is '1*', and must be an Automaton."),
+        (lambda: tomita(1).product(tomita(2), 3), "joined is 3, and must be a function."),
+        (lambda: tomita(1).accepts(3), "text is 3, and must be a text, or a list of tokens."),
+        (lambda: tomita(1).accepts_all(np.array([[-1]]), "01"), "must be numbers from 0 to 1, of the vocabulary's tokens."),
+        (lambda: tomita(1).accepts_all(np.array([[2]]), "01"), "must be numbers from 0 to 1, of the vocabulary's tokens."),
+        (lambda: tomita(1).accepts_all([[1]], "01"), "must be an array of whole numbers, (length, batch)."),
+    ],
+)
+def test_what_is_no_automaton_or_no_text_is_refused(wrong, said):
+    with pytest.raises(InputError) as told:
+        wrong()
+    assert str(told.value).endswith(said)
+
+
+def test_lists_make_the_same_automaton():
+    assert Automaton(["0", "1"], [[0, 1], [0, 1]], {1}) == Automaton(("0", "1"), MOVES, frozenset({1}))
+    assert hash(Automaton("01", [[0, 1], [0, 1]], [1])) == hash(Automaton(("0", "1"), MOVES, frozenset({1})))

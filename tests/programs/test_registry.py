@@ -10,6 +10,7 @@ from glyptic.cli import DECIDERS, main
 from glyptic.errors import FileError, GlypticError, ModelError
 from glyptic.languages import regular
 from glyptic.numbers import Fixed
+from glyptic.programs import registry
 from glyptic.programs.registry import KINDS, usage
 
 TEXTS = ["".join(text) for n in range(1, 7) for text in product("01", repeat=n)]
@@ -106,3 +107,54 @@ def test_expressions_of_names_are_combined() -> None:
         programs.combine("parity:6 & nothing")
     with pytest.raises(GlypticError, match="yes is 'ja', and must be an answer of a decider; these answer NO, YES"):
         programs.combine("parity:6 & majority:6", yes="ja")
+
+
+def answers_nothing(fmt, n=3):
+    return n
+
+
+def parity_of(fmt, n=3):
+    return programs.open(f"parity:{n}", fmt)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("odd", "kind is 'odd', and must be a ModelKind."),
+        (programs.ModelKind(3, "m:f"), "name is 3, and must be a text."),
+        (programs.ModelKind("mine", parity_of), "and must be a text."),
+        (programs.ModelKind("mine", "parity"), "'parity' must be a module, a colon and a function, as in my.module:decider."),
+        (programs.ModelKind("a\x1b", "m:f"), r"the name 'a\x1b' must be a word of letters, digits, _ - and dots."),
+        (programs.ModelKind("a&b", "m:f"), "the name 'a&b' must be a word of letters, digits, _ - and dots."),
+    ],
+)
+def test_what_cannot_be_registered(kind, said, monkeypatch):
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
+    with pytest.raises(GlypticError) as told:
+        programs.register(kind)
+    assert str(told.value).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("maker", "said"),
+    [
+        ("no_such_module:f", "mine: 'no_such_module:f' cannot be loaded: No module named 'no_such_module'."),
+        ("os:no_such", "mine: 'os:no_such' cannot be loaded: module 'os' has no attribute 'no_such'."),
+        ("os:sep", "mine: 'os:sep' is no function."),
+        ("os:getcwd", "mine: 'os:getcwd' must take a format, then parameters that have names."),
+        (f"{__name__}:answers_nothing", "made 4, which is no Transformer."),
+    ],
+)
+def test_a_maker_that_is_none_is_told_and_hides_no_other(maker, said, monkeypatch):
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
+    programs.register(programs.ModelKind("mine", maker))
+    with pytest.raises(ModelError) as told:
+        programs.open("mine:4")
+    assert str(told.value).endswith(said)
+    assert "  regex:EXPRESSION,max_length=16,vocabulary=01\n" in registry.usage() and "  mine:" in registry.usage()
+
+
+def test_the_format_comes_first_whatever_it_is_called(monkeypatch):
+    monkeypatch.setattr(registry, "KINDS", dict(registry.KINDS))
+    programs.register(programs.ModelKind("mine", f"{__name__}:parity_of"))
+    assert programs.open("mine:4").name == "parity:4" and "  mine:n=3" in registry.usage()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated
 
 from glyptic.arguments import Count, checked
 from glyptic.errors import InputError
 from glyptic.languages.automata import Automaton, walk
-from glyptic.languages.expressions import DEEPEST, Regex, depth, derivative, nullable, parse, regular
+from glyptic.languages.expressions import DEEPEST, Regex, depth, parse, regular
 
 TOMITA_EXPRESSIONS = {
     1: "1*",
@@ -64,12 +65,13 @@ def named_truly(automaton: Automaton) -> bool | None:
 def _is_language_of(automaton: Automaton, expression: str) -> bool | None:
     """Both read the same texts side by side, the derivatives of the expression as its states; None if there are too many."""
 
-    def after(pair: tuple[int, Regex]) -> list[tuple[int, Regex]]:
-        return [(t, derivative(pair[1], a)) for t, a in zip(automaton.moves[pair[0]], automaton.alphabet, strict=True)]
+    start, following = parse(expression, automaton.alphabet)
 
-    start = automaton.start, parse(expression, automaton.alphabet)
-    for number, (state, regex) in enumerate(walk(start, after)):
-        if (state in automaton.accepting) != nullable(regex) or number == _MOST_PAIRS:
+    def after(pair: tuple[int, Regex]) -> Iterator[tuple[int, Regex]]:
+        return zip(automaton.moves[pair[0]], following(pair[1]), strict=True)
+
+    for number, (state, regex) in enumerate(walk((automaton.start, start), after)):
+        if (state in automaton.accepting) != regex.nullable or number == _MOST_PAIRS:
             return None if number == _MOST_PAIRS else False
     return True
 

@@ -15,17 +15,18 @@ with torch's saved tensors, for LayerNorm and the `sdpa` backend); `cache` is wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import torch
+from torch import nn
 
 from glyptic.arguments import Count, checked
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.models import Model
 from glyptic.nn.parts.feed_forward import GATED
-from glyptic.nn.parts.positions import TO_SCORES
+from glyptic.nn.parts.positions import TO_INPUT, TO_SCORES
 from glyptic.nn.speed.blocked import blocks
 from glyptic.text import table
 
@@ -133,8 +134,9 @@ def _embedding(config: ModelConfig, batch: int, length: int) -> Iterator[PartCos
         yield PartCost("token embedding", "other", config.vocabulary * D)
     if config.token_types:
         yield PartCost("type embedding", "other", config.token_types * D)
-    if config.positions == "learned":
-        yield PartCost("position embedding", "other", (length if config.kind == "vit" else config.context) * D)
+    if config.positions in TO_INPUT:
+        sized = config.replace(context=length) if config.kind == "vit" else config
+        yield PartCost("position embedding", "other", _learned(lambda: TO_INPUT[config.positions](sized)))
     if config.embedding_norm:
         yield PartCost("embedding norm", "other", _norm_parameters(config), 0, batch * length * D)
     if config.kind == "vit":
@@ -142,6 +144,12 @@ def _embedding(config: ModelConfig, batch: int, length: int) -> Iterator[PartCos
         parameters = pixels * D + D + D  # matrix, bias and class token
         patches = batch * (length - 1)
         yield PartCost("patch embedding", "other", parameters, 2 * patches * pixels * D, patches * pixels)
+
+
+def _learned(make: Callable[[], nn.Module]) -> int:
+    """How many numbers a part learns, by its own declaration."""
+    with torch.device("meta"):  # shapes without numbers
+        return sum(parameter.numel() for parameter in make().parameters())
 
 
 def _stack(
@@ -158,9 +166,8 @@ def _stack(
     if config.has_final_norm:
         yield _times(norm, 1, f"{prefix}final norm")
     if config.positions in TO_SCORES:
-        with torch.device("meta"):  # shapes without numbers
-            learned = TO_SCORES[config.positions](config, causal).parameters()
-        yield PartCost(f"{prefix}position biases", "other", sum(parameter.numel() for parameter in learned))
+        learned = _learned(lambda: TO_SCORES[config.positions](config, causal))
+        yield PartCost(f"{prefix}position biases", "other", learned)
 
 
 def _self_attention(config: ModelConfig, batch: int, length: int, prefix: str, layers: int, causal: bool) -> Iterator[PartCost]:

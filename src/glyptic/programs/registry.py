@@ -18,6 +18,7 @@ from glyptic.arguments import checked, is_word, refused, shown
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import AnyFormat, as_format
+from glyptic.text import printable
 
 DEFAULT_FORMAT = "fixed:8"
 
@@ -40,9 +41,12 @@ class ModelKind:
         if force and "force" in inspect.signature(self._make).parameters:
             given["force"] = True
         try:
-            return self._make(as_format(format), **given)
+            made = self._make(as_format(format), **given)
         except InputError as error:  # which names the parameter
             raise error if str(error).startswith(f"{self.name}:") else InputError(f"{self.name}: {error}") from None
+        if not isinstance(made, Transformer):
+            raise ModelError(f"{self.name}: {shown(self.maker)} made {shown(made)}, which is no Transformer.")
+        return made
 
     def parameters(self, text: str) -> dict[str, Any]:
         """The parameters that a text gives, in order or by name, those left out not among them.
@@ -79,12 +83,26 @@ class ModelKind:
     @property
     def _make(self) -> Callable[..., Transformer]:
         module, _, function = self.maker.partition(":")
-        return getattr(importlib.import_module(module), function)
+        try:
+            made = getattr(importlib.import_module(module), function)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise ModelError(f"{self.name}: {shown(self.maker)} cannot be loaded: {printable(str(error))}.") from error
+        if not callable(made):
+            raise ModelError(f"{self.name}: {shown(self.maker)} is no function.")
+        return made
 
     def _known(self) -> list[inspect.Parameter]:
-        """What a name can give: all but the format, and `force`, which is asked for in Python."""
-        everything = inspect.signature(self._make, eval_str=False).parameters.values()
-        return [parameter for parameter in everything if parameter.name not in ("format", "force")]
+        """What a name can give: all but the format, which comes first, and `force`, which is asked for in Python."""
+        make = self._make
+        try:
+            everything = list(inspect.signature(make, eval_str=False).parameters.values())
+        except (TypeError, ValueError):  # a function of C need not tell
+            everything = []
+        by_place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+        first, rest = everything[:1], everything[1:]
+        if not first or first[0].kind is by_name or any(parameter.kind not in (by_place, by_name) for parameter in rest):
+            raise ModelError(f"{self.name}: {shown(self.maker)} must take a format, then parameters that have names.")
+        return [parameter for parameter in rest if parameter.name != "force"]
 
     def _converted(self, parameter: inspect.Parameter, value: str) -> int | str:
         if isinstance(parameter.default, str) or parameter.annotation in (str, "str"):
@@ -114,8 +132,13 @@ def register(kind: ModelKind) -> None:
     Traceback (most recent call last):
     glyptic.errors.ModelError: the name 'parity' is taken; choose another.
     """
-    if not kind.name or set(kind.name) & set(":,= /"):
-        raise ModelError(f"the name {shown(kind.name)} must be a word without : , = / and spaces.")
+    for field, text in (("name", kind.name), ("maker", kind.maker)):
+        if not isinstance(text, str):
+            raise refused(field, text, "a text")
+    if not re.fullmatch(r"\w[\w.-]*", kind.name) or printable(kind.name) != kind.name:
+        raise ModelError(f"the name {shown(kind.name)} must be a word of letters, digits, _ - and dots.")
+    if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", kind.maker):
+        raise ModelError(f"{kind.name}: {shown(kind.maker)} must be a module, a colon and a function, as in my.module:decider.")
     if KINDS.get(kind.name, kind) != kind:
         raise ModelError(f"the name {shown(kind.name)} is taken; choose another.")
     KINDS[kind.name] = kind
@@ -173,7 +196,14 @@ def usage() -> str:
     >>> print(usage().splitlines()[1])
       contains:word=101,max_length=16,vocabulary=01
     """
-    lines = (f"  {kind.usage()}" for kind in KINDS.values())
+
+    def line(kind: ModelKind) -> str:
+        try:
+            return kind.usage()
+        except ModelError as error:  # what somebody registered is no reason to hide the others
+            return str(error)
+
+    lines = (f"  {line(kind)}" for kind in KINDS.values())
     return "Built-in deciders, with what they take if it is left out:\n" + "\n".join(lines)
 
 

@@ -28,7 +28,10 @@ from glyptic.nn.parts.positions.t5 import T5Bias
 from glyptic.nn.parts.positions.transformer_xl import TransformerXL
 
 # (positions [T] or [B, T], end, dtype) → [..., T, D], added to the embedded tokens
-TO_INPUT: Mapping[str, Callable[[ModelConfig], Learned | Sinusoidal]] = {"learned": Learned, "sinusoidal": Sinusoidal}
+TO_INPUT: Mapping[str, Callable[[ModelConfig], nn.Module]] = {
+    "learned": Learned,
+    "sinusoidal": Sinusoidal,
+}
 
 # (distances i − j [..., T, S], dtype) → [..., H, T, S], added to the scores of all layers; `causal`: no key is ahead
 TO_SCORES: Mapping[str, Callable[[ModelConfig, bool], nn.Module]] = {
