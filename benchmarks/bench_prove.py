@@ -11,11 +11,11 @@ import time
 from functools import partial, reduce
 
 from benchmarks.timing import contest, row
-from glyptic.carve.examples import by_name
 from glyptic.exact import Sizes, random_transformer
 from glyptic.exact.running import chunk_size
 from glyptic.languages import regular
 from glyptic.numbers import Fixed
+from glyptic.programs import by_name
 from glyptic.prove import B, Proved, Values, after, before, check, variables
 from glyptic.prove.claims.claim import Claim, layers
 from glyptic.prove.elements.batches import judge, setting_of_visit, walk_of

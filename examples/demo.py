@@ -95,7 +95,7 @@ def lemmas() -> None:
 
 def without_us() -> None:
     title("6. More inputs than anyone can run; and a proof that is checked where there is no Glyptic")
-    print(prove.decisive(carve.examples.by_name("parity:64", Fixed(6))))
+    print(prove.decisive(programs.by_name("parity:64", Fixed(6))))
     x, _ = prove.variables("x y")
     cleared = prove.Claim(prove.Values("x", Fixed(3)), ((x + prove.B) + prove.B) - prove.B == 0)
     verdict = prove.check(cleared, method="smt")

@@ -21,11 +21,10 @@ ROOMS = ("numbers", "exact", "languages", "carve", "programs", "prove", "theorem
 IMPORTED = {"numbers.Codes"}  # numpy's, which tells first what else is missing
 
 CLIENT = """
-from glyptic import Fixed, carve, languages, lint, prove, studies
-from glyptic.carve import examples
+from glyptic import Fixed, carve, languages, lint, programs, prove, studies
 
 F = Fixed(8)
-T = examples.by_name("parity:8", F)
+T = programs.by_name("parity:8", F)
 U = carve.normalize.infinity(T)
 verdict = prove.equivalent(T, U, 4, seconds=10, workers=1, progress=False)
 reveal_type(verdict)                                     # says: answers.Refuted
@@ -141,6 +140,6 @@ def test_a_misspelt_keyword_is_told_about_the_function_that_was_called(room: str
     ],
 )
 def test_a_misspelt_limit_gets_one_sentence_with_the_right_word(call: Any, sentence: str) -> None:
-    T = glyptic.carve.examples.by_name("parity:3", glyptic.Fixed(4))
+    T = glyptic.programs.by_name("parity:3", glyptic.Fixed(4))
     with pytest.raises(UnknownArgument, match=f"^{re.escape(sentence)}"):
         call(T, glyptic.languages.tomita(1))

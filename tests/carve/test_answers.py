@@ -5,7 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from glyptic.carve import closure, compose, examples, normalize
+from glyptic import programs
+from glyptic.carve import closure, compose, normalize
 from glyptic.carve.beside import beside
 from glyptic.carve.deciding import no_and_yes
 from glyptic.errors import GlypticError, ModelError
@@ -37,7 +38,7 @@ COMBINATIONS = {
 @pytest.mark.parametrize("orders", product([False, True], repeat=2))
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_combinations_are_right_by_name_in_all_orders_of_answers(name: str, orders: tuple[bool, bool]) -> None:
-    deciders = [examples.by_name(text, Fixed(4)) for text in ("parity:4", "majority:4")]
+    deciders = [programs.by_name(text, Fixed(4)) for text in ("parity:4", "majority:4")]
     parts = [reversed_answers(T) if turned else T for T, turned in zip(deciders, orders, strict=True)]
     says = [(text.count("1") % 2 == 1, 2 * text.count("1") > len(text)) for text in TEXTS]
     want = tuple("YES" if COMBINATIONS[name](pair) else "NO" for pair in says)

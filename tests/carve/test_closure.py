@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from glyptic import carve
-from glyptic.carve import FactError, closure, examples
+from glyptic import carve, programs
+from glyptic.carve import FactError, closure
 from glyptic.errors import GlypticError, ModelError
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.exact.transformer import map_codes
@@ -27,7 +27,7 @@ TABLES: dict[str, tuple[Callable[..., Transformer], Callable[..., np.ndarray]]] 
 
 @cache
 def decider(number: int) -> tuple[Transformer, np.ndarray]:
-    T = examples.by_name(DECIDERS[number], Fixed(6))
+    T = programs.by_name(DECIDERS[number], Fixed(6))
     return T, T.run_batch(all_texts(10)).numbers
 
 

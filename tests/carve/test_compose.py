@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from glyptic.carve import FactError, compose, examples, loop
+from glyptic import programs
+from glyptic.carve import FactError, compose, loop
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.numbers import NAMED, Fixed, Float, Format
@@ -36,8 +37,8 @@ def test_b_reads_what_a_answers_at_each_position(format: Format, products: str) 
 def test_sequence_of_built_in_deciders() -> None:
     """Whether the prefixes of odd parity are in the majority."""
     format = Fixed(6)
-    odd = examples.by_name("parity:8", format).replace(answers=("0", "1"))
-    most = examples.by_name("majority:8", format)
+    odd = programs.by_name("parity:8", format).replace(answers=("0", "1"))
+    most = programs.by_name("majority:8", format)
     done = compose.sequence(odd, most, yes="1")
     texts = all_texts(8)
     prefixes = ["".join(str(text[: i + 1].count("1") % 2) for i in range(len(text))) for text in texts]

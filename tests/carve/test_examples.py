@@ -10,10 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from glyptic import programs
 from glyptic.carve import examples
 from glyptic.errors import FormatError, InputError, ModelError
 from glyptic.exact import Transformer
 from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Ieee, Q, Ties
+from glyptic.programs.registry import EXAMPLES
 
 Predicate = Callable[[str], bool]
 FORMATS = [
@@ -158,10 +160,10 @@ def test_fused_products_make_no_difference() -> None:
         check(decider.with_options(products="fused"), predicate)
 
 
-@pytest.mark.parametrize("name", sorted(set(examples.EXAMPLES) - {"random"}))
+@pytest.mark.parametrize("name", sorted(set(EXAMPLES) - {"random"}))
 def test_frames_say_what_layers_preserve(name: str) -> None:
     """One frame a layer: what it is said to preserve comes out bit for bit, and the rest it writes."""
-    decider = examples.by_name(name, Fixed(5))
+    decider = programs.by_name(name, Fixed(5))
     assert [frame.first_layer for frame in decider.history] == list(range(len(decider.layers)))
     texts = words("".join(decider.vocabulary), 6)[-40:]
     trace = decider.run_batch(texts, trace=["embedding", "*.after_feed_forward"]).trace
@@ -174,9 +176,9 @@ def test_frames_say_what_layers_preserve(name: str) -> None:
 
 
 def test_mostly_zeros_and_named() -> None:
-    for name in examples.EXAMPLES:
+    for name in EXAMPLES:
         if name != "random":
-            decider = examples.by_name(name, Fixed(5))
+            decider = programs.by_name(name, Fixed(5))
             heads = [
                 matrix
                 for layer in decider.layers
@@ -188,19 +190,19 @@ def test_mostly_zeros_and_named() -> None:
             assert {"one", "no", "yes"} <= set(decider.coordinates)
 
 
-@pytest.mark.parametrize("name", examples.EXAMPLES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_names_round_trip(name: str) -> None:
     """A decider's own name makes it again."""
-    decider = examples.by_name(name, Fixed(5))
+    decider = programs.by_name(name, Fixed(5))
     assert decider.name.split(":")[0] == name
-    assert examples.by_name(decider.name, Fixed(5)).same_as(decider)
-    assert examples.by_name(examples.EXAMPLES[name].usage(), Fixed(5)).same_as(decider)
+    assert programs.by_name(decider.name, Fixed(5)).same_as(decider)
+    assert programs.by_name(EXAMPLES[name].usage(), Fixed(5)).same_as(decider)
 
 
 def test_parameters_by_place_and_by_name() -> None:
-    assert examples.by_name("modular:5,residue=2", Fixed(5)).name == "modular:5,2,12"
-    assert examples.by_name("contains:word=11,max_length=9", Fixed(5)).max_length == 9
-    assert not examples.by_name("random:1", Fixed(4)).same_as(examples.by_name("random:2", Fixed(4)))
+    assert programs.by_name("modular:5,residue=2", Fixed(5)).name == "modular:5,2,12"
+    assert programs.by_name("contains:word=11,max_length=9", Fixed(5)).max_length == 9
+    assert not programs.by_name("random:1", Fixed(4)).same_as(programs.by_name("random:2", Fixed(4)))
 
 
 @pytest.mark.parametrize(
@@ -226,10 +228,10 @@ def test_parameters_by_place_and_by_name() -> None:
 )
 def test_bad_names_get_one_sentence(text: str, error: type[Exception], says: str | None) -> None:
     if says is None:
-        assert examples.by_name(text, Fixed(5)).name == "contains:101,16"
+        assert programs.by_name(text, Fixed(5)).name == "contains:101,16"
         return
     with pytest.raises(error, match=says.replace("(", r"\(")):
-        examples.by_name(text, Fixed(5))
+        programs.by_name(text, Fixed(5))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from glyptic.carve import FactError, examples, normalize
+from glyptic import programs
+from glyptic.carve import FactError, normalize
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Layer, Options, Sizes, Transformer, random_transformer
 from glyptic.numbers import NAMED, Exact, Fixed, Float, Format, Q
@@ -152,7 +153,7 @@ DECIDERS += ["modular:3,max_length=10", "random:23,2,10"]
 @pytest.mark.parametrize("name", DECIDERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_built_in_deciders_on_every_input_up_to_ten(name: str, kind: str) -> None:
-    T = examples.by_name(name, Fixed(6))
+    T = programs.by_name(name, Fixed(6))
     texts = all_texts(10)
     decisive = check_normalized(T, kind, texts)
     assert decisive == len(texts) or name.startswith("random")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glyptic import carve
+from glyptic import carve, programs
 from glyptic.carve import (
     Draft,
     add,
@@ -25,7 +25,6 @@ from glyptic.carve import (
     building,
     closure,
     compose,
-    examples,
     facts,
     flags,
     ignore,
@@ -202,7 +201,6 @@ CASES: dict[str, tuple[Build, tuple[Any, ...]]] = {
     "reconciled": (lambda T, format: reconciled([T, T], format)[0], ("fixed:5",)),
     "compose.sequence": (lambda T: compose.sequence(T, T.replace(vocabulary=("NO", "YES"))), ()),
     "compose.relay": (lambda T, switch: compose.relay(*[T.replace(answers=("0", "1"))] * 2, switch), ("1",)),
-    "by_name": (lambda T, name, format: examples.by_name(name, format), ("parity:4", "fixed:4")),
 }  # fmt: skip
 EDGES: dict[str, Callable[[Transformer], Transformer]] = {
     "loop of no rounds": lambda T: loop.block(T, 0, 2, 0),
@@ -319,7 +317,7 @@ def call_badly(name: str, place: int, bad: Any) -> None:
 
 ADAPTED = (
     *("free", "closure.threshold", "closure.decision_list", "closure.by_count"),
-    *("beside", "reconciled", "compose.sequence", "compose.relay", "by_name"),
+    *("beside", "reconciled", "compose.sequence", "compose.relay"),
 )
 PLACES = [(name, place) for name, (_, good) in CASES.items() for place in range(0 if name in ADAPTED else -1, len(good))]
 
@@ -351,13 +349,13 @@ def test_every_bad_call_is_one_sentence(name: str, place: int) -> None:
 )
 def test_sizes_without_end_and_names_with_effect_are_one_true_sentence(name: str, says: str) -> None:
     with pytest.raises(GlypticError) as caught:
-        examples.by_name(name, "fixed:4")
+        programs.by_name(name, "fixed:4")
     assert str(caught.value) == says
 
 
 def test_many_deciders_at_once_are_few_layers_and_one_after_another_are_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """a & b & c … grows with the cube of their number, since each step clears all coordinates so far: not without end."""
-    T = examples.by_name("first-equals-last:4", "fixed:4")
+    T = programs.by_name("first-equals-last:4", "fixed:4")
     many = closure.conjunction(*[T] * 60)
     assert len(many.layers) == len(T.layers) + 2
     assert many.run_batch(["00", "01"]).answers == ("YES", "NO")

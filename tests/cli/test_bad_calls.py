@@ -16,11 +16,11 @@ import pytest
 from tests.cli.bad_values import values_for, words_for
 
 from glyptic import languages, lint, programs, prove, studies, theorems
-from glyptic.carve.examples import by_name
 from glyptic.cli import COMMANDS, main
 from glyptic.cli.reading import flag
 from glyptic.errors import GlypticError
 from glyptic.numbers import Fixed
+from glyptic.programs import by_name
 
 SECONDS = 120  # after which it is a hang, on a busy machine too: a refusal takes none, but it may load PyTorch first
 # What must be given, by the name of its field, and what else makes the flags have an effect.

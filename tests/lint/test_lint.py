@@ -8,14 +8,14 @@ from tests.prove.examples import averaging_majority, last_token
 
 from glyptic import notes
 from glyptic.carve import add, beside, closure, compose, linear, normalize, widen, zero
-from glyptic.carve.examples import EXAMPLES, by_name
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.languages import regular, tomita
 from glyptic.lint import RULES, Finding, Suppression, lint, sample_inputs
 from glyptic.numbers import Exact, Fixed, Float, encode, parse_format
-from glyptic.programs import recogniser
+from glyptic.programs import by_name, recogniser
+from glyptic.programs.registry import EXAMPLES
 
 F = Fixed(3)
 

@@ -17,11 +17,11 @@ from tests.prove.fuzz.claims import random_claim
 from tests.prove.mutations import Mutation
 
 from glyptic import prove
-from glyptic.carve.examples import by_name
 from glyptic.errors import GlypticError
 from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, parse_format
+from glyptic.programs import by_name
 from glyptic.prove import Claim, Inputs, Values, exp, export, variables
 from glyptic.prove.claims.claim import exists
 from glyptic.prove.exporting.folder import Exported, programs

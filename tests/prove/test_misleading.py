@@ -9,10 +9,10 @@ import pytest
 from tests.prove.examples import doubled
 
 from glyptic import Fixed
-from glyptic.carve.examples import by_name
 from glyptic.cli import main
 from glyptic.errors import FileError
 from glyptic.languages import regular
+from glyptic.programs import by_name
 from glyptic.prove import (
     Claim,
     Values,

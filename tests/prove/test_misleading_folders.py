@@ -15,11 +15,11 @@ import pytest
 from tests.prove.examples import doubled
 
 from glyptic import prove
-from glyptic.carve.examples import by_name
 from glyptic.errors import FileError
 from glyptic.exact import Transformer
 from glyptic.languages import regular
 from glyptic.numbers import Fixed
+from glyptic.programs import by_name
 from glyptic.prove import Claim, Values, accepted, after, answer, export, inputs, layers, let, token, variables
 from glyptic.prove.exporting.folder import programs
 from glyptic.prove.exporting.standalone import blast, drat

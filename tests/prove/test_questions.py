@@ -6,12 +6,11 @@ from tests.prove.examples import averaging_majority, broken, identity, last_toke
 
 from glyptic import prove
 from glyptic.carve import normalize
-from glyptic.carve.examples import by_name
 from glyptic.exact import FeedForward, Layer, Transformer
 from glyptic.exact.random import random_transformer
 from glyptic.languages import tomita
 from glyptic.numbers import Exact, Fixed, Float, Ieee
-from glyptic.programs import recogniser
+from glyptic.programs import by_name, recogniser
 from glyptic.prove import B, Claim, Proved, Refuted, Values, answer, before, inputs, layers, logit, variables
 
 QUIET = {"progress": False, "workers": 1}

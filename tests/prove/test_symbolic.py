@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from glyptic import languages, prove
-from glyptic.carve.examples import by_name
 from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.numbers import Exact, Fixed, Float, Q
+from glyptic.programs import by_name
 from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous
 from glyptic.prove.claims.claim import exists, inputs
 from glyptic.prove.claims.expressions import (

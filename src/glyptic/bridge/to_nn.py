@@ -23,9 +23,7 @@ from glyptic.numbers import Codes, Exact, decode
 
 
 @checked
-def to_nn(
-    transformer: Transformer, dtype: torch.dtype = torch.float64, *, infinity: bool = False, fold: bool = False
-) -> Decoder:
+def to_nn(transformer: Transformer, dtype: torch.dtype = torch.float64, *, infinity: bool = False, fold: bool = False) -> Decoder:
     """The transformer as a decoder whose logits at the last position are the exact ones, where nothing rounds.
 
     infinity   let weights that are ±B be the ordinary numbers ±B; otherwise they are an error, since a weight of B counts
@@ -33,10 +31,9 @@ def to_nn(
     fold       with options.scale, let heads of different d_k have their 1/[√d_k] multiplied into W_Q; otherwise that is an
                error, since `to_exact` cannot take it out again
 
-    Answers that are not tokens have logits of their own: row i of the output is answer i; with fewer answers than tokens
-    the other rows are −∞. Back again, `to_exact` with the same `products`, `attention`,
-    `answer` and `ties`, which a decoder does not hold, gives a transformer with the same logits, code for code; with the same
-    weights too where nothing was padded.
+    Answers that are not tokens have logits of their own: row i of the output is answer i; with fewer answers than tokens the
+    other rows are −∞. Back again, `to_exact` with the same `products`, `attention`, `answer` and `ties`, which a decoder does
+    not hold, gives a transformer with the same logits, code for code; with the same weights too where nothing was padded.
 
     >>> from glyptic.exact.random import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
@@ -159,9 +156,7 @@ class _Numbers:
         except OverflowError:  # beyond the largest double
             tensor = None
         if tensor is None or any(x != y for x, y in zip(exact.ravel(), tensor.double().ravel().tolist(), strict=True)):
-            wider = (
-                "use torch.float64" if self.dtype != torch.float64 else "round to another format first, with in_format"
-            )
+            wider = "use torch.float64" if self.dtype != torch.float64 else "round to another format first, with in_format"
             raise ModelError(f"{part} has numbers of {self.format} that {self.dtype} cannot hold; {wider}.")
         return tensor
 

@@ -1,5 +1,4 @@
-"""How a positive value, however small, becomes B: copies and layers that normalization follows, from
-the format.
+"""How a positive value, however small, becomes B: copies and layers that normalization follows, from the format.
 
 A feed-forward takes x > 0 to Σ_c [B·relu([B·x])], c equal hidden units added up: two products by B and c terms. All
 of it is monotone in x, so the least value decides whether one layer reaches B, with how many copies, or how many

@@ -1,5 +1,4 @@
-"""Several transformers side by side in one, block-diagonal: each in coordinates of its own, none touching
-another's.
+"""Several transformers side by side in one, block-diagonal: each in coordinates of its own, none touching another's.
 
 A head or hidden unit of one is 0 in the others' rows and columns, and [x + 0] = x, so each computes exactly what it
 did. A shallower one has nothing in the later layers, so its coordinates stay as they are.
@@ -45,8 +44,7 @@ def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> T
     refuse_huge("beside", weights_of(transformers))
     blocks = _blocks([t.width for t in transformers])
     token, position = (
-        np.concatenate([getattr(t, part) for t in transformers], axis=1)
-        for part in ("token_embedding", "position_embedding")
+        np.concatenate([getattr(t, part) for t in transformers], axis=1) for part in ("token_embedding", "position_embedding")
     )
     layers = zip_longest(*(t.layers for t in transformers), fillvalue=Layer())
     return Transformer(
@@ -154,8 +152,7 @@ def reconciled(
     common: bool = False,
     answers: tuple[str, ...] | None = None,
 ) -> list[Transformer]:
-    """The transformers with one format, vocabulary, list of answers and longest input; what cannot be made equal is
-    refused.
+    """The transformers with one format, vocabulary, list of answers and longest input; what cannot be made equal is refused.
 
     Order of tokens and answers is no matter (they are listed as the first one does, or as `answers` says), and the
     longest input is the shortest of theirs. Formats are changed only if one is given, for rounding weights can change

@@ -48,8 +48,7 @@ class Unit:
 
 
 def carry(source: str, writes: Row, off: str = "") -> list[Unit]:
-    """Two units, x⁺ = relu(x) and x⁻ = relu(−x), that add weight · x to coordinates: one of them is 0, so nothing
-    is rounded.
+    """Two units, x⁺ = relu(x) and x⁻ = relu(−x), that add weight · x to coordinates: one of them is 0, so nothing is rounded.
 
     `off` names a coordinate that is 1 where the units must do nothing: relu(±x − B) is 0 for every x.
     """

@@ -88,8 +88,7 @@ def sequence(a: Transformer, b: Transformer, *, yes: str | None = None, force: b
 
 @checked
 def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *, force: bool = False) -> Transformer:
-    """Where the last token is not a switch, a's answer; where it is, b's: so `relay(a, b).run(x, steps=2)` ends
-    with b(x a(x)).
+    """Where the last token is not a switch, a's answer; where it is, b's: so `relay(a, b).run(x, steps=2)` ends with b(x a(x)).
 
     The logits are theirs exactly, and −B for answers that the one whose turn it is does not have; where −B could win or
     change a share, that is refused. Both run at every position, so where one meets 0/0 the relay does too. With fewer

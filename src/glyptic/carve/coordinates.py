@@ -70,8 +70,7 @@ def widen(
     first: bool = False,
     positions: Mapping[str, Sequence[Any]] | None = None,
 ) -> Transformer:
-    """New coordinates, 0 everywhere, not read, not written: at the end, or `first`. Zero columns do not change a
-    sum.
+    """New coordinates, 0 everywhere, not read, not written: at the end, or `first`. Zero columns do not change a sum.
 
     `positions` gives some of them a column of the position embedding, one number for each position.
 
@@ -93,9 +92,7 @@ def widened(
     first: bool = False,
     positions: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
-    """What `widen` changes, for those that change more at once (a Transformer checks all its weights when it is
-    made).
-    """
+    """What `widen` changes, for those that change more at once (a Transformer checks all its weights when it is made)."""
     refuse_norms(transformer)
     for name in names:
         if name in transformer.coordinates:

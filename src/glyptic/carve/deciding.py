@@ -1,5 +1,4 @@
-"""From logits to a decision: which answer is YES, and the layers and units that normalization, closure and composition
-share.
+"""From logits to a decision: which answer is YES, and the layers and units that normalization, closure and composition share.
 
 *Which is which* is told by the names of the answers, NO and YES or SÍ, in whatever order they are listed; of answers with
 other names one must say which is YES.
@@ -50,8 +49,7 @@ def logits_head(
 ) -> Head:
     """The same by a head that attends to its own position alone, told by position codes (see `lookup`).
 
-    W_V takes the logits and the old coordinates; W_O writes the mixes, and takes the old coordinates from
-    themselves.
+    W_V takes the logits and the old coordinates; W_O writes the mixes, and takes the old coordinates from themselves.
     """
     by_units = logits_layer(transformer, names, mixes)
     pairs = 2 * len(transformer.answers)

@@ -1,5 +1,4 @@
-"""Facts about a format that constructions rest on, each decided for the format at hand, with the value that breaks
-it.
+"""Facts about a format that constructions rest on, each decided for the format at hand, with the value that breaks it.
 
     ONE            1 is a value
     SYMMETRIC      −x is a value for every value x (false in two's complement, at its smallest value)

@@ -119,9 +119,7 @@ def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = 
     return [int((i in chosen) == wanted) for i in range(transformer.max_length)]
 
 
-def _flag(
-    transformer: Transformer, at: Iterable[int], name: str, construction: str, wanted: bool = True
-) -> Transformer:
+def _flag(transformer: Transformer, at: Iterable[int], name: str, construction: str, wanted: bool = True) -> Transformer:
     chosen = places(transformer, at, "at")
     flag = new_name(name, "name") if name else flag_name(chosen, wanted)
     require([ONE], transformer.format, construction)
@@ -131,8 +129,7 @@ def _flag(
 
 
 def ensure(transformer: Transformer, columns: Mapping[str, Sequence[int]]) -> tuple[Transformer, dict[str, str]]:
-    """Coordinates with these columns of the position embedding, kept by all layers: those that are there, else new
-    ones.
+    """Coordinates with these columns of the position embedding, kept by all layers: those that are there, else new ones.
 
     Gives the transformer and, for each name asked for, the name that the coordinate has.
     """

@@ -77,9 +77,7 @@ def stated(fact: Fact, format: AnyFormat) -> str:
 
 
 def _preserved(kept: list[str], changed: list[Touch]) -> list[Touch]:
-    """For each set of positions at which some kept coordinates change, these are preserved elsewhere; the rest,
-    everywhere.
-    """
+    """For each set of positions at which some kept coordinates change, these are preserved elsewhere; the rest, everywhere."""
     spots: dict[str, list[str]] = {}
     for name in kept:
         listed = sorted({int(p) for touch in changed if name in touch.coordinates for p in touch.positions.split()})
@@ -96,9 +94,7 @@ def count_hidden(layers: Iterable[Layer]) -> int:
 
 
 def report(transformer: Transformer) -> str:
-    """Every construction in the history as a block: its place and cost, what it touches, what it needs; then the
-    totals.
-    """
+    """Every construction in the history as a block: its place and cost, what it touches, what it needs; then the totals."""
     blocks = [_block(number, frame) for number, frame in enumerate(transformer.history, 1)]
     layers = transformer.layers
     totals = (

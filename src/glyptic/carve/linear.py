@@ -98,8 +98,7 @@ def between(
     place: int | None = None,
     force: bool = False,
 ) -> Transformer:
-    """h_j := M·h_i in the named coordinates (None: all); everything else, at j and elsewhere, stays as it is. i = j
-    may be.
+    """h_j := M·h_i in the named coordinates (None: all); everything else, at j and elsewhere, stays as it is. i = j may be.
 
     Layer A, attention: the query is −B at j and 0 elsewhere, the key 0 at i and 1 elsewhere, so that j attends to i
     alone and all others, whose scores are 0, to everything alike (never 0/0); M·h_i goes to scratch. Then main is

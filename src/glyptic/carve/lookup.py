@@ -1,10 +1,9 @@
 """Look-up by position: each position fetches coordinates of the position that a pointer names, by one head.
 
-A pointer is a position's number in binary, a coordinate ±1 for each bit. Query and key interleave a bit of each
-with a constant: q = (p_1, 1, p_2, 1, …), k = (B·c_1, −B, B·c_2, −B, …). The score adds up, for each bit, +B − B
-where they agree and −B − B where they differ; from 0 the first leads to 0 and the second to −B (saturated), and
-from −B both lead back to −B. So it is 0 where pointer and position match, −B elsewhere; exp gives 1 and 0, and the
-weights are exactly 1 and 0.
+A pointer is a position's number in binary, a coordinate ±1 for each bit. Query and key interleave a bit of each with a
+constant: q = (p_1, 1, p_2, 1, …), k = (B·c_1, −B, B·c_2, −B, …). The score adds up, for each bit, +B − B where they agree and
+−B − B where they differ; from 0 the first leads to 0 and the second to −B (saturated), and from −B both lead back to −B. So it
+is 0 where pointer and position match, −B elsewhere; exp gives 1 and 0, and the weights are exactly 1 and 0.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ def fetch(
     place: int | None = None,
     force: bool = False,
 ) -> Transformer:
-    """target += source of the position that the pointer's coordinates (±1, lowest bit first) name where the head
-    stands.
+    """target += source of the position that the pointer's coordinates (±1, lowest bit first) name where the head stands.
 
     The pointer must be ±1 and name a position that is seen. Where it names a hidden one nothing matches: softmax is 0/0
     there, and says so when it runs; under the other kinds of attention, which always have a largest score, and at the

@@ -15,8 +15,7 @@ _MOST_LAYERS = 10_000
 
 @checked
 def block(transformer: Transformer, first: int, last: int, times: Annotated[int, Count(0, _MOST_LAYERS)]) -> Transformer:
-    """Layers first … last − 1 done `times` times in place of once; 0 leaves them out. Weights are shared, not
-    copied.
+    """Layers first … last − 1 done `times` times in place of once; 0 leaves them out. Weights are shared, not copied.
 
     >>> from glyptic.exact import random_transformer
     >>> from glyptic.numbers import Fixed

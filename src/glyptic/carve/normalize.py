@@ -5,10 +5,9 @@
     infinity      (1, 0, 0, …) for NO, (1, B, 0, …) for YES            2            3
     plus_minus    (B, −B, 0, …) for NO, (−B, B, 0, …) for YES          2            4
 
-Feed-forwards only, and no flags: every position is normalized, so the last one is, whatever the input's length, and
-at every step of a chain of thought. The new coordinates come first, where the result has to be: nothing needs to be
-moved there. With `one_layer=True` a head does the first step, and one layer is all (fp16 and its like take one
-more, see `amplify`).
+Feed-forwards only, and no flags: every position is normalized, so the last one is, whatever the input's length, and at every
+step of a chain of thought. The new coordinates come first, where the result has to be: nothing needs to be moved there. With
+`one_layer=True` a head does the first step, and one layer is all (fp16 and its like take one more, see `amplify`).
 
 With D, u and z of `deciding`, of which u or z is 0, the last feed-forward leaves
     ∞:   h_2 = D + Σ B·u + relu(−D),     which is B (saturated) or 0;   b_2 adds the 1
@@ -71,9 +70,7 @@ def zero_one(transformer: Transformer, *, one_layer: bool = False, force: bool =
 
 
 @checked
-def infinity(
-    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
-) -> Transformer:
+def infinity(transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False) -> Transformer:
     """The last residual becomes (1, 0, 0, …) where the answer is NO and (1, B, 0, …) where it is YES."""
     both = no_and_yes(transformer, yes)
     facts = decider_facts(transformer, ("1", "0"), ("1", "B"))
@@ -88,9 +85,7 @@ def infinity(
 
 
 @checked
-def plus_minus(
-    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
-) -> Transformer:
+def plus_minus(transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False) -> Transformer:
     """The last residual becomes (B, −B, 0, …) where the answer is NO and (−B, B, 0, …) where it is YES.
 
     >>> from glyptic.exact import Sizes, random_transformer
@@ -160,9 +155,7 @@ def _by_units(transformer: Transformer, goal: Goal) -> list[Layer]:
 
 
 def _by_head(transformer: Transformer, goal: Goal) -> tuple[Transformer, list[Layer]]:
-    """The first step in the attention of the layer whose feed-forward is the second; the last also clears the
-    codes.
-    """
+    """The first step in the attention of the layer whose feed-forward is the second; the last also clears the codes."""
     if transformer.options.mask == "strict":
         raise ModelError("one_layer needs positions that see themselves, which the strict mask hides; leave it out.")
     wide, bits, one = with_codes(transformer)

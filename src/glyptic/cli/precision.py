@@ -95,10 +95,9 @@ class PrecisionCommand:
 
     def _check_decider(self) -> None:
         """Refuse a name that does not exist or that fixes the length, before any work."""
-        from glyptic.carve.examples import kind_of
-        from glyptic.programs.registry import KINDS
+        from glyptic.programs.registry import kind_of
 
-        kind, given = kind_of(self.construction, KINDS)
+        kind, given = kind_of(self.construction)
         if "max_length" in kind.parameters(given):
             name = self.construction.partition(":")[0]
             raise InputError(

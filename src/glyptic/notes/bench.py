@@ -17,9 +17,7 @@ ANSWERS = {TIED: TIE, UNDEFINED: "0/0", 0: "NO", 1: "YES"}
 
 
 def carrier(format: Format, width: int, length: int = 1, name: str = "carrier") -> Transformer:
-    """A transformer without layers, NO in the first coordinate and YES in the second: the bench on which layers are
-    tried.
-    """
+    """A transformer without layers, NO in the first coordinate and YES in the second: the bench on which layers are tried."""
     names = [f"h{k + 1}" for k in range(width)]
     output = np.eye(2, width)
     return Transformer.of(format, "x", names, np.zeros((1, width)), output, ["NO", "YES"], max_length=length, name=name)

@@ -1,9 +1,8 @@
 """*Primitives of transformers* (9 October 2025) as printed: flags, add a vector, make it zero, ignore a coordinate,
 h_j ← M h_i.
 
-Faithful to the letter, so that what fails can be seen to fail (`docs/errata.md`); what works is in `glyptic.carve`.
-The notes count from 1, with n for the last; here positions and coordinates count from 0, as everywhere in Glyptic. ∞
-is B.
+Faithful to the letter, so that what fails can be seen to fail (`docs/errata.md`); what works is in `glyptic.carve`. The notes
+count from 1, with n for the last; here positions and coordinates count from 0, as everywhere in Glyptic. ∞ is B.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ def embedding_with_flag(
 ) -> Transformer:
     """One more coordinate, the last: 1 at a position and 0 elsewhere (the complement: 0 there and 1 elsewhere).
 
-    The formula is printed for θ'_TE, which is a function of tokens; `to_the_letter` flags the token of that *number*
-    instead.
+    The formula is printed for θ'_TE, which is a function of tokens; `to_the_letter` flags the token of that *number* instead.
 
     >>> from glyptic.exact import Sizes, random_transformer
     >>> from glyptic.numbers import Fixed
@@ -93,9 +91,8 @@ def ignoring(transformer: Transformer, coordinate: str) -> Transformer:
 def linear(transformer: Transformer, matrix: Any, source: int, target: int) -> Transformer:
     """h_j ← M h_i for positions i = source, j = target; M is over the given transformer's coordinates.
 
-    The notes ask for i < j; i = j is let through, to show what comes of it. Flags come first: one at j, for the
-    zeroing, and the last two, (1, 0) at i and (0, 1) elsewhere. Then h_j is made zero in the coordinates of T, and
-    one head adds M h_i.
+    The notes ask for i < j; i = j is let through, to show what comes of it. Flags come first: one at j, for the zeroing, and
+    the last two, (1, 0) at i and (0, 1) elsewhere. Then h_j is made zero in the coordinates of T, and one head adds M h_i.
     """
     if not 0 <= source <= target:
         raise InputError(
@@ -109,9 +106,7 @@ def linear(transformer: Transformer, matrix: Any, source: int, target: int) -> T
 
 
 def linear_head(format: AnyFormat, width: int, matrix: Any) -> Head:
-    """The printed head: W_Q all 0 but −∞ in the last corner, W_K all 0 but 1 there, W_V = id, W_O = M (with zeros
-    around it).
-    """
+    """The printed head: W_Q all 0 but −∞ in the last corner, W_K all 0 but 1 there, W_V = id, W_O = M (with zeros around it)."""
     query, key = (_corner(format, width, corner) for corner in ("-B", 1))
     m = encode(matrix, format, "M")
     output = np.zeros((width, width), np.int64)

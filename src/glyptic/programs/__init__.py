@@ -12,9 +12,9 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glyptic.carve.examples import ModelKind as ModelKind
     from glyptic.programs.automata import recogniser as recogniser
     from glyptic.programs.combining import combine as combine
+    from glyptic.programs.registry import ModelKind as ModelKind
     from glyptic.programs.registry import by_name as by_name
     from glyptic.programs.registry import open as open
     from glyptic.programs.registry import register as register

@@ -87,9 +87,7 @@ def _levels(draft: Draft, levels: Space) -> FeedForward:
 
 
 def _ordinals(draft: Draft, levels: Space, seen: Space) -> FeedForward:
-    """Of the brackets seen at its level, which one this is: relu(−B + B·level + seen) is `seen` at its level, 0 at
-    others.
-    """
+    """Of the brackets seen at its level, which one this is: relu(−B + B·level + seen) is `seen` at its level, 0 at others."""
     own = [Unit({ONE: "-B", level: "B", count: 1}, {ORDINAL: 1}) for level, count in zip(levels, seen, strict=True)]
     return draft.feed_forward(own)
 
@@ -98,8 +96,7 @@ def _pair_codes(draft: Draft, pair: Space, max_length: int) -> FeedForward:
     """Brackets 1, 2 of a level are pair 1, brackets 3, 4 pair 2, …: digit b changes when the pair's number passes a
     multiple of 2^b.
 
-    A change is ±2, made of two steps of ±1, so that no sum outgrows the whole numbers. Where the level is not valid
-    all is 0.
+    A change is ±2, made of two steps of ±1, so that no sum outgrows the whole numbers. Where the level is not valid all is 0.
     """
     units = []
     for b, name in enumerate(pair):
@@ -123,9 +120,7 @@ def _find_partner(draft: Draft, levels: Space, pair: Space, kinds: Space, partne
 
 
 def _compare_kinds(draft: Draft, kinds: Space, partners: Space) -> FeedForward:
-    return draft.feed_forward(
-        [Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)]
-    )
+    return draft.feed_forward([Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)])
 
 
 def _verdicts(draft: Draft) -> FeedForward:

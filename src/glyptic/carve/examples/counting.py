@@ -37,11 +37,10 @@ def majority(
 ) -> Transformer:
     """Whether more than half of the tokens are a letter; one layer.
 
-    Each such token counts +1, each other −1; the total decides. In any format with the whole numbers to max_length; and
-    beyond, as long as saturation leaves the sign of a total right. There totals stop at C, the last whole number after
-    which [C + 1] = C, or at B. Then a +1 before a −1 never makes more than after it, so of all inputs with the same votes
-    1…10…0 has the least total and 0…01…1 the greatest; among those that are just YES, or just not, the longest are the
-    worst. These two are run.
+    Each such token counts +1, each other −1; the total decides. In any format with the whole numbers to max_length; and beyond,
+    as long as saturation leaves the sign of a total right. There totals stop at C, the last whole number after which [C + 1] =
+    C, or at B. Then a +1 before a −1 never makes more than after it, so of all inputs with the same votes 1…10…0 has the least
+    total and 0…01…1 the greatest; among those that are just YES, or just not, the longest are the worst. These two are run.
 
     >>> from glyptic.numbers import Fixed
     >>> T = majority(Fixed(4))
@@ -168,9 +167,7 @@ def parity(
         bias: Row = {NO: 1} if last else {}
         return Layer((look_up(draft, pointer, here, fetched),), draft.feed_forward(units, bias))
 
-    positions: list[Row] = [
-        {**here.signs(i), **pointer.signs(max(i - 1, 0)), "complete": int(i == 0)} for i in range(max_length)
-    ]
+    positions: list[Row] = [{**here.signs(i), **pointer.signs(max(i - 1, 0)), "complete": int(i == 0)} for i in range(max_length)]
     tokens: dict[str, Row] = {a: {"odd": int(a == letter)} for a in vocabulary}
     steps = [(f"stretches of {2 << l}", jump(last=l == len(here) - 1)) for l in range(len(here))]
     return assemble(f"parity:{max_length}", draft, tokens, positions, steps, facts)

@@ -1,13 +1,11 @@
-"""What the built-in deciders are made of: position codes, two kinds of attention that are exact in finite precision,
-answers.
+"""What the built-in deciders are made of: position codes, two kinds of attention that are exact in finite precision, answers.
 
 *Look-up.* With q = (c_1, 1, c_2, 1, …) and k = B·(c'_1, −1, c'_2, −1, …), codes of ±1, a running score of 0 stays 0
 where the codes agree and is −B from the first disagreement on. Wherever [exp(−B)] = 0, softmax is then one-hot and
 the value arrives unrounded.
 
 *Total.* Equal scores of 0 give weights [1/n], and n·[1/n] is seldom 1. Equal scores of B saturate: [exp B] = B, B + B
-= B, [B/B] = 1. So every weight is 1, and attention adds up the values of all visible positions, in any format that
-saturates.
+= B, [B/B] = 1. So every weight is 1, and attention adds up the values of all visible positions, in any format that saturates.
 """
 
 from __future__ import annotations
@@ -38,9 +36,7 @@ def look_up(draft: Draft, wanted: Space, own: Space, fetched: Mapping[str, str])
 
 
 def total(draft: Draft, summed: Mapping[str, Row]) -> Head:
-    """At each position, the sum of a row over all positions up to it: {to: row}. Every score is B, so every weight is
-    1.
-    """
+    """At each position, the sum of a row over all positions up to it: {to: row}. Every score is B, so every weight is 1."""
     return draft.head([{ONE: "B"}], [{ONE: 1}], list(summed.values()), [{target: 1} for target in summed])
 
 
@@ -139,9 +135,7 @@ def needs(
     looks_up: bool = False,
     force: bool = False,
 ) -> tuple[str, ...]:
-    """What a decider rests on, as statements; a format in which one is false is refused, unless forced, when that is
-    said.
-    """
+    """What a decider rests on, as statements; a format in which one is false is refused, unless forced, when that is said."""
     if whole_numbers(format) < counts_to and not force:
         raise FormatError(
             f"{name} of inputs up to {max_length} counts to {counts_to}, and {format} has the whole numbers only up to "

@@ -33,9 +33,8 @@ def contains(
 ) -> Transformer:
     """Whether the input contains a word; as many layers as the word has letters.
 
-    Layer k asks the position before whether the word's first k + 1 letters end there, and appends its own; the last
-    one looks for a position where all of it has ended. In any format with [exp(−B)] = 0 and the whole numbers to 2;
-    any length.
+    Layer k asks the position before whether the word's first k + 1 letters end there, and appends its own; the last one looks
+    for a position where all of it has ended. In any format with [exp(−B)] = 0 and the whole numbers to 2; any length.
 
     >>> from glyptic.numbers import Fixed
     >>> T = contains(Fixed(2), "101")
@@ -63,9 +62,7 @@ def contains(
     nowhere = Unit({ONE: 1, "found": -1}, {NO: 1, YES: -1})
     search = Layer((total(draft, {"found": {prefix: 1}}),), draft.feed_forward([nowhere], {YES: 1}))
     steps.append((f"whether {word} ended anywhere", search))
-    positions: list[Row] = [
-        {"first": int(i == 0), **here.signs(i), **before.signs(max(i - 1, 0))} for i in range(max_length)
-    ]
+    positions: list[Row] = [{"first": int(i == 0), **here.signs(i), **before.signs(max(i - 1, 0))} for i in range(max_length)]
     tokens: dict[str, Row] = {letter: is_letter.one_hot(letter) for letter in vocabulary}
     return assemble(f"contains:{word},{max_length}", draft, tokens, positions, steps, facts)
 
@@ -103,11 +100,10 @@ def palindromes(
 ) -> Transformer:
     """Whether the input reads the same backwards; a layer for each pair of positions, ⌊max_length / 2⌋.
 
-    Every position i takes itself for the last. Two pointers start at 0 and at i; each layer reads the two tokens,
-    counts a disagreement, and moves the pointers: the right one to what the position it points at calls `before`, the
-    left one by adding the difference of two codes. When they have met and crossed they compare what was compared
-    already, and at the ends they stop. In any format with [exp(−B)] = 0 and the whole numbers to 2 (the count may
-    saturate: only 0 matters).
+    Every position i takes itself for the last. Two pointers start at 0 and at i; each layer reads the two tokens, counts a
+    disagreement, and moves the pointers: the right one to what the position it points at calls `before`, the left one by adding
+    the difference of two codes. When they have met and crossed they compare what was compared already, and at the ends they
+    stop. In any format with [exp(−B)] = 0 and the whole numbers to 2 (the count may saturate: only 0 matters).
 
     >>> from glyptic.numbers import Fixed
     >>> T = palindromes(Fixed(2))

@@ -14,9 +14,8 @@ from glyptic.cli.icl import flags
 class FlowCommand(flags.TheoryCommand):
     """Train linear attention on in-context regression by exact gradient flow, and compare the end with the theorem.
 
-    No sampling: the population loss is a polynomial, the flow a differential equation in d + 2 unknowns. The figure
-    shows the loss, the eigendirections of Λ learnt one after the other, and the Polyak–Łojasiewicz ratio with its
-    bound μ.
+    No sampling: the population loss is a polynomial, the flow a differential equation in d + 2 unknowns. The figure shows the
+    loss, the eigendirections of Λ learnt one after the other, and the Polyak–Łojasiewicz ratio with its bound μ.
     Example: glyptic icl flow --d 20 --spectrum kappa:100
     """
 

@@ -13,10 +13,9 @@ from glyptic.cli.icl import flags
 class SeparateCommand(flags.TheoryCommand):
     """What changes when keys and queries are trained as matrices of their own, not as their product?
 
-    The loss then rests at every set of at most heads × rank eigendirections, its values are known in closed form, and
-    a small start visits them one after the other, the largest eigenvalue first. The command solves the flow and puts
-    its plateaus beside the closed form; the merged model, from a start of the same size, falls once. d is from 1 to
-    16 here.
+    The loss then rests at every set of at most heads × rank eigendirections, its values are known in closed form, and a small
+    start visits them one after the other, the largest eigenvalue first. The command solves the flow and puts its plateaus
+    beside the closed form; the merged model, from a start of the same size, falls once. d is from 1 to 16 here.
     Example: glyptic icl separate --d 4 --heads 4 --deviation 0.001
     """
 

@@ -1,8 +1,7 @@
 """A batch of in-context problems as a value, and how one is drawn from a task, with or without a shift.
 
-A prompt shows N examples (x_i, y_i) of one unknown function. Query k is asked after the first k examples, so one prompt
-holds N + 1 questions. In an ordinary prompt query k *is* the input of example k, as in Garg et al.; a shift may ask
-elsewhere.
+A prompt shows N examples (x_i, y_i) of one unknown function. Query k is asked after the first k examples, so one prompt holds
+N + 1 questions. In an ordinary prompt query k *is* the input of example k, as in Garg et al.; a shift may ask elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """L layers of sparse linear attention are exactly L steps of preconditioned gradient descent on the prompt.
 
-Take W^PV = diag(0, 1) and W^KQ = diag(−A_l, 0) in layer l, and let no token attend to the query. The inputs never
-change; the label row does: with R(w) = (1/2n) Σ (⟨w, x_i⟩ − y_i)², w_0 = 0 and w_{l+1} = w_l − A_l ∇R(w_l), by
-induction
+Take W^PV = diag(0, 1) and W^KQ = diag(−A_l, 0) in layer l, and let no token attend to the query. The inputs never change; the
+label row does: with R(w) = (1/2n) Σ (⟨w, x_i⟩ − y_i)², w_0 = 0 and w_{l+1} = w_l − A_l ∇R(w_l), by induction
 
     label of token i after l layers = y_i − ⟨w_l, x_i⟩,       label of the query = −⟨w_l, x_q⟩,
 

@@ -4,9 +4,8 @@
 
     L(B) = ½ ⟨B, M B⟩ − ⟨S, B⟩ + ½ tr ΛΨ,
 
-and H heads reach the matrices of rank at most H. Its least value over all B is L*, that of one head: the argument of
-`optimum` about
-odd and even parts never uses the rank. Hence
+and H heads reach the matrices of rank at most H. Its least value over all B is L*, that of one head: the argument of `optimum`
+about odd and even parts never uses the rank. Hence
 
 * a critical point at which one head is zero (p_h = 0, W_h = 0) is global, or a saddle: if L > L* then ∇_B L ≠ 0 by
 convexity, and

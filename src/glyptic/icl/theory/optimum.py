@@ -6,10 +6,9 @@ and the target ⟨w, x_q⟩ flips. The cross term vanishes, so with X = p2 K + p
     2L(θ) = E(bᵀXx_q − ⟨w, x_q⟩)² + E(the even part of ŷ)²,
     even part = p1ᵀ(Σx_ix_iᵀ/N)Kx_q + p2 (Σy_i²/N) kᵀx_q + (p1ᵀx_q)(x_qᵀKx_q)/N.
 
-The first is a strictly convex quadratic of X with minimiser P* = C⁻¹ΛΨ, C = (1+1/N) ΛΨΛ + (tr(ΛΨ)+s²)/N · Λ; the second
-is zero exactly if p2 k = 0 and one of p1, K is 0. So the minima are p1 = k = 0, p2 K = P*; and, only when Ψ (hence P*)
-has rank one, as for d = 1, also p2 = 0, K = 0, p1 kᵀ = P*. If Ψ is invertible then P* = Γ⁻¹, which for Ψ = I, s = 0 is
-Zhang et al.'s Γ.
+The first is a strictly convex quadratic of X with minimiser P* = C⁻¹ΛΨ, C = (1+1/N) ΛΨΛ + (tr(ΛΨ)+s²)/N · Λ; the second is zero
+exactly if p2 k = 0 and one of p1, K is 0. So the minima are p1 = k = 0, p2 K = P*; and, only when Ψ (hence P*) has rank one, as
+for d = 1, also p2 = 0, K = 0, p1 kᵀ = P*. If Ψ is invertible then P* = Γ⁻¹, which for Ψ = I, s = 0 is Zhang et al.'s Γ.
 """
 
 from __future__ import annotations

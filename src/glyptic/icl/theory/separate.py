@@ -130,8 +130,7 @@ def learnt_shares(problem: Problem, maps: ArrayLike) -> Array:
 def head_time(problem: Problem, direction: Annotated[int, Count(0, 999)], first: Size, reached: Size) -> float:
     """The time in which a balanced head of rank one, aligned with a direction, grows from `first` to `reached`, in closed form.
 
-    Directions are counted from 0, by falling λ_i²ψ_i; the end of the growth is v³ = P*_i, after infinite time. Λ and
-    Ψ commute.
+    Directions are counted from 0, by falling λ_i²ψ_i; the end of the growth is v³ = P*_i, after infinite time. Λ and Ψ commute.
 
     >>> round(head_time(Problem([1.0, 0.5], 10), 0, 1e-3, 0.8), 2)              # about 1/(v λ²) = 1000
     999.33

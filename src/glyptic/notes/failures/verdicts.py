@@ -76,8 +76,7 @@ def final_vectors(format: Format, normalized: Normalized) -> dict[str, set[tuple
 
 
 def lengths_with_a_fixed_last(format: Format, last: int, longest: int) -> list[tuple[int, int, int]]:
-    """0–1 normalization by a working h_n ← Θ h_n at one fixed n: for each length, (length, random streams, kept
-    answers).
+    """0–1 normalization by a working h_n ← Θ h_n at one fixed n: for each length, (length, random streams, kept answers).
 
     T answers by the coordinates h2 (NO) and h1 (YES), so that its output matrix is not the projection already.
     """

@@ -33,7 +33,7 @@ _IN_FRACTIONS, _SHORT = 4, 8  # of the shortest length, by the reference, if it 
 def check(claim: Claim, *, seconds: float | None = None, nodes: int = MOST_NODES) -> Verdict:
     """Decide a claim on inputs, within a number of nodes and seconds of processor time.
 
-    >>> from glyptic.carve.examples import by_name
+    >>> from glyptic.programs import by_name
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove.questions import decisiveness
     >>> print(check(decisiveness(by_name("parity:32", Fixed(6)))))
