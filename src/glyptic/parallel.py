@@ -71,7 +71,9 @@ def stream(
                 )
     except lost as error:
         cause = str(error).strip().partition("\n")[0]
-        raise WorkerLost(f"a worker of {backend} died ({type(error).__name__}: {cause}); look at its memory.") from error
+        raise WorkerLost(
+            f"a worker of {backend} died ({type(error).__name__}: {cause}); look at its memory."
+        ) from error
 
 
 def gather(

@@ -34,7 +34,9 @@ def refuse(config: ModelConfig, max_length: int) -> None:
             "use positions='learned', 'sinusoidal' or 'none'."
         )
     if config.positions == "learned" and max_length > config.context:
-        raise ModelError(f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it.")
+        raise ModelError(
+            f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it."
+        )
     if config.parallel:
         raise ModelError("parallel=True: exact layers run attention, then the feed-forward; use parallel=False.")
     if config.embedding_norm or config.token_types:
@@ -56,7 +58,9 @@ def refuse_weights(model: Decoder) -> None:
             wrong &= parameter != float("-inf")
         if bool(wrong.any()):
             place = wrong.nonzero()[0].tolist()
-            raise ModelError(f"{name}{place} is {parameter[tuple(place)].item()}; only numbers have a place in a format.")
+            raise ModelError(
+                f"{name}{place} is {parameter[tuple(place)].item()}; only numbers have a place in a format."
+            )
     bias = None if model.output is None else model.output.bias
     if bias is not None and bool(torch.isneginf(bias).all()):
         raise ModelError("output.bias is −∞ for every token, so that none can be said.")

@@ -75,7 +75,9 @@ def to_exact(
         tuple(f"x{i}" for i in range(config.width)) + (("one",) if stream.has_one else ()),
         rounding(stream.embedded(_tokens(model), 1.0), "token_embedding"),
         rounding(stream.embedded(_positions(model, length), 0.0), "position_embedding"),
-        tuple(_layer(block, config, stream, factor, rounding, f"layers.{i}") for i, block in enumerate(model.stack.blocks)),
+        tuple(
+            _layer(block, config, stream, factor, rounding, f"layers.{i}") for i, block in enumerate(model.stack.blocks)
+        ),
         rounding(_output(model, stream)[said], "output"),
         answer_names,
         options,
@@ -207,7 +209,9 @@ def _layer(block: Any, config: ModelConfig, stream: Stream, factor: Factor, roun
     return Layer(tuple(_heads(block.attn, config, stream, factor, rounding, name)), feed_forward, *norms)
 
 
-def _heads(attention: Any, config: ModelConfig, stream: Stream, factor: Factor, rounding: _Rounding, name: str) -> list[Head]:
+def _heads(
+    attention: Any, config: ModelConfig, stream: Stream, factor: Factor, rounding: _Rounding, name: str
+) -> list[Head]:
     """Each head's own matrices; the output's bias rides on head 0, whose weights sum to 1 over a value that is 1."""
     H, G, K = config.heads, config.groups, config.head_size
     weight, bias = _projections(attention, config)

@@ -23,7 +23,9 @@ from glyptic.numbers import Codes, Exact, decode
 
 
 @checked
-def to_nn(transformer: Transformer, dtype: torch.dtype = torch.float64, *, infinity: bool = False, fold: bool = False) -> Decoder:
+def to_nn(
+    transformer: Transformer, dtype: torch.dtype = torch.float64, *, infinity: bool = False, fold: bool = False
+) -> Decoder:
     """The transformer as a decoder whose logits at the last position are the exact ones, where nothing rounds.
 
     infinity   let weights that are ±B be the ordinary numbers ±B; otherwise they are an error, since a weight of B counts
@@ -156,7 +158,9 @@ class _Numbers:
         except OverflowError:  # beyond the largest double
             tensor = None
         if tensor is None or any(x != y for x, y in zip(exact.ravel(), tensor.double().ravel().tolist(), strict=True)):
-            wider = "use torch.float64" if self.dtype != torch.float64 else "round to another format first, with in_format"
+            wider = (
+                "use torch.float64" if self.dtype != torch.float64 else "round to another format first, with in_format"
+            )
             raise ModelError(f"{part} has numbers of {self.format} that {self.dtype} cannot hold; {wider}.")
         return tensor
 

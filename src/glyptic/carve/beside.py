@@ -44,7 +44,8 @@ def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> T
     refuse_huge("beside", weights_of(transformers))
     blocks = _blocks([t.width for t in transformers])
     token, position = (
-        np.concatenate([getattr(t, part) for t in transformers], axis=1) for part in ("token_embedding", "position_embedding")
+        np.concatenate([getattr(t, part) for t in transformers], axis=1)
+        for part in ("token_embedding", "position_embedding")
     )
     layers = zip_longest(*(t.layers for t in transformers), fillvalue=Layer())
     return Transformer(

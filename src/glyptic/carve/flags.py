@@ -119,7 +119,9 @@ def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = 
     return [int((i in chosen) == wanted) for i in range(transformer.max_length)]
 
 
-def _flag(transformer: Transformer, at: Iterable[int], name: str, construction: str, wanted: bool = True) -> Transformer:
+def _flag(
+    transformer: Transformer, at: Iterable[int], name: str, construction: str, wanted: bool = True
+) -> Transformer:
     chosen = places(transformer, at, "at")
     flag = new_name(name, "name") if name else flag_name(chosen, wanted)
     require([ONE], transformer.format, construction)

@@ -70,7 +70,9 @@ def zero_one(transformer: Transformer, *, one_layer: bool = False, force: bool =
 
 
 @checked
-def infinity(transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False) -> Transformer:
+def infinity(
+    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
+) -> Transformer:
     """The last residual becomes (1, 0, 0, …) where the answer is NO and (1, B, 0, …) where it is YES."""
     both = no_and_yes(transformer, yes)
     facts = decider_facts(transformer, ("1", "0"), ("1", "B"))
@@ -85,7 +87,9 @@ def infinity(transformer: Transformer, *, one_layer: bool = False, yes: str | No
 
 
 @checked
-def plus_minus(transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False) -> Transformer:
+def plus_minus(
+    transformer: Transformer, *, one_layer: bool = False, yes: str | None = None, force: bool = False
+) -> Transformer:
     """The last residual becomes (B, −B, 0, …) where the answer is NO and (−B, B, 0, …) where it is YES.
 
     >>> from glyptic.exact import Sizes, random_transformer

@@ -44,7 +44,9 @@ def at(
 
 
 @checked
-def everywhere(transformer: Transformer, names: Names = None, *, place: int | None = None, force: bool = False) -> Transformer:
+def everywhere(
+    transformer: Transformer, names: Names = None, *, place: int | None = None, force: bool = False
+) -> Transformer:
     """The named coordinates (None: all) become 0 at every position."""
     return at(transformer, names, place=place, force=force)
 

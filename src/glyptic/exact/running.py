@@ -95,7 +95,9 @@ def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
     return kept[engine]
 
 
-def run(transformer: Transformer, text: Input, *, steps: int = 1, trace: Trace = False, engine: Engine = "auto") -> Run:
+def run(
+    transformer: Transformer, text: Input, *, steps: int = 1, trace: Trace = False, engine: Engine = "auto"
+) -> Run:
     """Run one input for `steps` steps of chain of thought (each appends the answer), tracing what the patterns name.
 
     A run that meets 0/0 raises `ZeroAttention`, `ZeroVariance` or `ZeroOutput`, with the place.

@@ -261,7 +261,9 @@ class Transformer:
         _check_formats(self)
         for part, array, shape in parts(self):
             if array.dtype != np.int64:
-                raise ModelError(f"{part} holds {array.dtype}, not int64 codes; encode numbers with glyptic.numbers.encode.")
+                raise ModelError(
+                    f"{part} holds {array.dtype}, not int64 codes; encode numbers with glyptic.numbers.encode."
+                )
             if array.shape != shape:
                 raise ModelError(f"{part} has shape {array.shape}; it must be {shape}.")
             check_codes(array, self.format, part)
@@ -444,7 +446,9 @@ def _norm_parts(prefix: str, norm: Norm | None, d: int) -> Iterator[tuple[str, C
             yield f"{prefix}.{name}", getattr(norm, name), shape
 
 
-def map_codes(transformer: Transformer, change: Callable[[Codes, str], Codes], **rest: Unpack[TransformerChanges]) -> Transformer:
+def map_codes(
+    transformer: Transformer, change: Callable[[Codes, str], Codes], **rest: Unpack[TransformerChanges]
+) -> Transformer:
     """A transformer with every array passed through `change(codes, name)`, and other parts exchanged."""
 
     def mapped(value: Any, name: str) -> Any:

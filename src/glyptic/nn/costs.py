@@ -93,7 +93,9 @@ class Cost:
 
 
 @checked
-def cost(of: ModelConfig | Model, batch: Amount = 1, length: Amount | None = None, source_length: Amount | None = None) -> Cost:
+def cost(
+    of: ModelConfig | Model, batch: Amount = 1, length: Amount | None = None, source_length: Amount | None = None
+) -> Cost:
     """The cost of a forward pass over tokens [batch, length]; None: the model's context.
 
     >>> from glyptic.nn import preset
@@ -170,7 +172,9 @@ def _stack(
         yield PartCost(f"{prefix}position biases", "other", learned)
 
 
-def _self_attention(config: ModelConfig, batch: int, length: int, prefix: str, layers: int, causal: bool) -> Iterator[PartCost]:
+def _self_attention(
+    config: ModelConfig, batch: int, length: int, prefix: str, layers: int, causal: bool
+) -> Iterator[PartCost]:
     D, H, G, K, tokens = config.width, config.heads, config.groups, config.head_size, batch * length
     wide = (H + 2 * G) * K
     parameters = D * wide + config.attention_bias * wide + H * K * D + config.attention_output_bias * D
@@ -205,7 +209,9 @@ def _relative(config: ModelConfig, batch: int, length: int, prefix: str) -> Part
     return PartCost(name, "attention", D * H * K + 2 * H * K, flops)
 
 
-def _cross_attention(config: ModelConfig, batch: int, length: int, source: int, prefix: str, layers: int) -> Iterator[PartCost]:
+def _cross_attention(
+    config: ModelConfig, batch: int, length: int, source: int, prefix: str, layers: int
+) -> Iterator[PartCost]:
     D, H, G, K = config.width, config.heads, config.groups, config.head_size
     biases = config.attention_bias * (H + 2 * G) * K + config.attention_output_bias * D
     parameters = 2 * D * H * K + 2 * D * G * K + biases

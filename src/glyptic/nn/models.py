@@ -69,7 +69,9 @@ class Model(nn.Module):
         dtype = next(self.parameters()).dtype
         if hidden.dtype != dtype and not torch.is_autocast_enabled(hidden.device.type):
             raise InputError(f"hidden holds {hidden.dtype} and the model computes in {dtype}; convert one of them.")
-        if real is not None and not (isinstance(real, Tensor) and real.dtype == torch.bool and real.shape == hidden.shape[:-1]):
+        if real is not None and not (
+            isinstance(real, Tensor) and real.dtype == torch.bool and real.shape == hidden.shape[:-1]
+        ):
             raise refused("padding_mask", real, f"a boolean tensor {list(hidden.shape[:-1])}, True where a token is real")
 
     def _deciding(self, hidden: Tensor, real: Tensor | None) -> Tensor:
@@ -310,7 +312,9 @@ def check_kind(config: ModelConfig, kind: Any, where: str) -> None:
     if kind is not None and not is_word(kind, MODELS):
         raise refused("kind", kind, f"one of {', '.join(MODELS)}, or None")
     if kind is not None and kind != config.kind:
-        raise ModelError(f"kind={kind!r} is asked for, and {where} has kind={config.kind!r}; leave kind out, or say that.")
+        raise ModelError(
+            f"kind={kind!r} is asked for, and {where} has kind={config.kind!r}; leave kind out, or say that."
+        )
 
 
 def _check_memory(config: ModelConfig) -> None:

@@ -20,7 +20,8 @@ LinearMap = Callable[[Transformer, Any], Transformer]  # h ← M h, in place
 
 
 def zero_one(transformer: Transformer, length: int) -> Transformer:
-    """0–1 normalization: h_n ← Θ' h_n, n = `length` fixed, Θ' the output matrix extended by zeros; output (1 0 …), (0 1 …)."""
+    """0–1 normalization: h_n ← Θ' h_n with n = `length` fixed, Θ' the output matrix extended by zeros; output (1 0 …), (0 1 …).
+    """
     d = transformer.width
     extended = np.zeros((d, d), dtype=object)
     extended[: len(transformer.answers)] = decode(transformer.output, transformer.format)

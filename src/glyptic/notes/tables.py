@@ -231,7 +231,9 @@ def right() -> Table:
         broken = values.not_zeroed(format)
         wrong = ", ".join(str(x).replace("-", "−") for x in broken)
         exact = one_hot_is_exact(format)
-        rows.append((shown(format), format.size, wrong or "none", "yes" if exact else "no", coordinates.vectors_added(format)))
+        rows.append(
+            (shown(format), format.size, wrong or "none", "yes" if exact else "no", coordinates.vectors_added(format))
+        )
     return ("format", "values", "((x + ∞) + ∞) − ∞ ≠ 0", "one-hot softmax exact", "vectors added"), rows
 
 

@@ -26,7 +26,9 @@ def exp_rounded(x: Fraction, format: str | AnyFormat) -> Fraction:
     if x == 0:
         return format.round(1)
     if isinstance(format, Exact):
-        raise FormatError(f"exp({x}) is irrational, so exact has no softmax here; use hard attention or a finite format.")
+        raise FormatError(
+            f"exp({x}) is irrational, so exact has no softmax here; use hard attention or a finite format."
+        )
     if x > floor_log2(format.max) + 2:  # e^x > 2^x > B
         return format.max
     if x < floor_log2(format.least) - 2:  # e^x < 2^x < least / 2

@@ -105,7 +105,9 @@ class Fast:
         if not self.format.is_fixed:
             return exp_floats(x.astype(np.float64), self.format).astype(self.host.dtype)
         flat = np.ascontiguousarray(x).reshape(1, 1, -1)
-        return products.table_exps(flat, np.ones((1, 1), bool), *_table(self.format, np.dtype(self.host.dtype))).reshape(x.shape)
+        return products.table_exps(
+            flat, np.ones((1, 1), bool), *_table(self.format, np.dtype(self.host.dtype))
+        ).reshape(x.shape)
 
     # Sums --------------------------------------------------------------------------------------------------------------
 
@@ -126,7 +128,9 @@ class Fast:
     def scores(self, queries: np.ndarray, keys: np.ndarray, visible: np.ndarray) -> np.ndarray:
         return products.attention_scores(self._number(queries), keys, visible, self._inner)
 
-    def attention_weights(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> tuple[np.ndarray, np.ndarray]:
+    def attention_weights(
+        self, scores: np.ndarray, visible: np.ndarray, kind: Attention
+    ) -> tuple[np.ndarray, np.ndarray]:
         if kind in ("leftmost", "rightmost", "average"):
             return self._hard(scores, visible, kind), np.zeros((scores.shape[0], scores.shape[2]), bool)
         seen = visible[:, :, None]

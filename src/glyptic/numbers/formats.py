@@ -189,7 +189,9 @@ class Format:
         if code == 0 or self.is_fixed:
             return code * _power(self.least_exponent)
         rank = abs(code) + self._missing
-        binade = max(0, rank // self._half - 1)  # binades 0 (with the subnormals) and up share the rule of IEEE's own codes
+        binade = max(
+            0, rank // self._half - 1
+        )  # binades 0 (with the subnormals) and up share the rule of IEEE's own codes
         magnitude = (rank - binade * self._half) * _power(self.least_exponent + binade)
         return magnitude if code > 0 else -magnitude
 
@@ -355,7 +357,9 @@ NAMED: dict[str, Format] = {
     "fp4_e2m1": _minifloat("fp4_e2m1", 2, 1, 3),
 }
 _GRAMMAR = (
-    "fixed:S, float:E,S, q:M,F, ieee:E,M[,normal], exact[:D], " + ", ".join(NAMED) + "; add /even or /zero for the tie rule"
+    "fixed:S, float:E,S, q:M,F, ieee:E,M[,normal], exact[:D], "
+    + ", ".join(NAMED)
+    + "; add /even or /zero for the tie rule"
 )
 
 

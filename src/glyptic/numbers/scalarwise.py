@@ -155,7 +155,9 @@ class Scalarwise:
                 out[i, j, b] = self.inner_product(zip(queries[:, i, b], keys[:, j, b], strict=True))
         return out
 
-    def attention_weights(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> tuple[np.ndarray, np.ndarray]:
+    def attention_weights(
+        self, scores: np.ndarray, visible: np.ndarray, kind: Attention
+    ) -> tuple[np.ndarray, np.ndarray]:
         weights = _empty(scores.shape, self.zero)
         undefined = np.full((scores.shape[0], scores.shape[2]), self.never, self.condition_type)
         for i, b in np.ndindex(undefined.shape):

@@ -127,7 +127,9 @@ def _refuse_idle(method: Method, terms: Rules, journal: str | Path | None, megab
 def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool) -> Verdict | None:
     """What is said without running everything, by diagrams of inputs or bounds on dense layers; None if neither is asked."""
     subject = claim.subject
-    if method == "symbolic" or (method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal):
+    if method == "symbolic" or (
+        method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal
+    ):
         from glyptic.prove.methods import symbolic
 
         return symbolic.check(claim, seconds=seconds)
@@ -147,7 +149,9 @@ def _settled(verdict: Verdict) -> bool:
 
 def _too_many(claim: Claim) -> bool:
     subject = claim.subject
-    return not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
+    return (
+        not isinstance(subject, Inputs) and not isinstance(subject.format, Exact) and count_values(claim) > ENUMERATED
+    )
 
 
 def in_format(claim: Claim, format: AnyFormat | None) -> Claim:

@@ -76,4 +76,6 @@ def draw_sweep(found: Sweep, path: str | os.PathLike[str]) -> list[Path]:
 
 def _tile(ax: Any, x: float, y: float, answer: str) -> None:
     ax.scatter([x], [y], marker="s", s=260, color=_COLOURS[answer])
-    ax.text(x, y, {"Proved": "✓", "Refuted": "✗", "Vacuous": "∅"}.get(answer, "?"), ha="center", va="center", color="white")
+    ax.text(
+        x, y, {"Proved": "✓", "Refuted": "✗", "Vacuous": "∅"}.get(answer, "?"), ha="center", va="center", color="white"
+    )

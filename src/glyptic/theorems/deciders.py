@@ -152,7 +152,9 @@ _PLUS_MINUS_BY_HEAD = _normalization(normalize.plus_minus, PLUS_MINUS & DECISIVE
 DECIDERS: tuple[Theorem, ...] = (
     Theorem("normalize.zero_one", "the residual is (T_NO, T_SI, 0, …)", _ZERO_ONE),
     Theorem("normalize.infinity", "the residual is (1, B, 0, …) if T_SI > T_NO, else (1, 0, 0, …)", _INFINITY),
-    Theorem("normalize.plus_minus", "it is (−B, B, 0, …) if T_SI > T_NO, else (B, −B, 0, …), and decisive", _PLUS_MINUS),
+    Theorem(
+        "normalize.plus_minus", "it is (−B, B, 0, …) if T_SI > T_NO, else (B, −B, 0, …), and decisive", _PLUS_MINUS
+    ),
     Theorem("normalize.zero_one, one layer", "the same as zero_one by a head and a feed-forward", _ZERO_ONE_BY_HEAD),
     Theorem("normalize.infinity, one layer", "the same as infinity by a head and a feed-forward", _INFINITY_BY_HEAD),
     Theorem("normalize.plus_minus, one layer", "the same by a head and a feed-forward", _PLUS_MINUS_BY_HEAD),

@@ -69,7 +69,9 @@ def _ignore(format: Format, products: Products) -> Claim:
     blind = ignore.coordinates(append(plain(format, products), mixing), ["y"])
     other = rename(blind, {"y": "z"})
     same = (after("x", of="a") == after("x", of="b")) & (after("y", of="a") == before("y", of="a"))
-    return Claim(layers(blind, other, free=MAIN), same & (after("x", of="a") == before("x", of="a") + relu(before("x", of="a"))))
+    return Claim(
+        layers(blind, other, free=MAIN), same & (after("x", of="a") == before("x", of="a") + relu(before("x", of="a")))
+    )
 
 
 # Linear maps and look-up -------------------------------------------------------------------------------------------------------

@@ -182,7 +182,9 @@ def table(rows: Sequence[Row]) -> str:
     scopes = list(dict.fromkeys(row.scope for row in rows))
     marks = {(row.theorem, row.scope): row.mark for row in rows}
     names = dict.fromkeys(row.theorem for row in rows)
-    return text_table(["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names])
+    return text_table(
+        ["theorem", *scopes], [[name, *(marks.get((name, scope), "") for scope in scopes)] for name in names]
+    )
 
 
 def main_table(rows: Sequence[Row]) -> int:

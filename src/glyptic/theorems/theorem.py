@@ -62,6 +62,7 @@ def become(
 ) -> Claim:
     """After the layers, the places named hold the values named; all others hold what they held before."""
     conditions = [
-        after(name, i) == wanted.get((name, i), before(name, i)) for name, i in product(built.coordinates, range(positions))
+        after(name, i) == wanted.get((name, i), before(name, i))
+        for name, i in product(built.coordinates, range(positions))
     ]
     return about(built, everything(conditions), positions, free)

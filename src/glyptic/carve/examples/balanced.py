@@ -120,7 +120,9 @@ def _find_partner(draft: Draft, levels: Space, pair: Space, kinds: Space, partne
 
 
 def _compare_kinds(draft: Draft, kinds: Space, partners: Space) -> FeedForward:
-    return draft.feed_forward([Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)])
+    return draft.feed_forward(
+        [Unit({kind: 1, partner: -1}, {BAD: 1}) for kind, partner in zip(kinds, partners, strict=True)]
+    )
 
 
 def _verdicts(draft: Draft) -> FeedForward:

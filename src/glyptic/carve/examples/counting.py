@@ -167,7 +167,9 @@ def parity(
         bias: Row = {NO: 1} if last else {}
         return Layer((look_up(draft, pointer, here, fetched),), draft.feed_forward(units, bias))
 
-    positions: list[Row] = [{**here.signs(i), **pointer.signs(max(i - 1, 0)), "complete": int(i == 0)} for i in range(max_length)]
+    positions: list[Row] = [
+        {**here.signs(i), **pointer.signs(max(i - 1, 0)), "complete": int(i == 0)} for i in range(max_length)
+    ]
     tokens: dict[str, Row] = {a: {"odd": int(a == letter)} for a in vocabulary}
     steps = [(f"stretches of {2 << l}", jump(last=l == len(here) - 1)) for l in range(len(here))]
     return assemble(f"parity:{max_length}", draft, tokens, positions, steps, facts)

@@ -62,7 +62,9 @@ def contains(
     nowhere = Unit({ONE: 1, "found": -1}, {NO: 1, YES: -1})
     search = Layer((total(draft, {"found": {prefix: 1}}),), draft.feed_forward([nowhere], {YES: 1}))
     steps.append((f"whether {word} ended anywhere", search))
-    positions: list[Row] = [{"first": int(i == 0), **here.signs(i), **before.signs(max(i - 1, 0))} for i in range(max_length)]
+    positions: list[Row] = [
+        {"first": int(i == 0), **here.signs(i), **before.signs(max(i - 1, 0))} for i in range(max_length)
+    ]
     tokens: dict[str, Row] = {letter: is_letter.one_hot(letter) for letter in vocabulary}
     return assemble(f"contains:{word},{max_length}", draft, tokens, positions, steps, facts)
 

@@ -63,7 +63,9 @@ class Cell:
         return [{"measure": self.measure, **parameters, **row} for row in MEASURES[self.measure](**parameters)]
 
 
-def run(cells: Sequence[Cell], folder: Path, backend: str = "loky", workers: int = 2, progress: bool = True) -> list[Row]:
+def run(
+    cells: Sequence[Cell], folder: Path, backend: str = "loky", workers: int = 2, progress: bool = True
+) -> list[Row]:
     """Compute the cells that are not in the folder yet; return the rows of all of them, in their order."""
     store = Path(folder) / "cells"
     make_folder(store)

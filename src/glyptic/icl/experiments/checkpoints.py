@@ -67,7 +67,9 @@ class Checkpoint:
             moments.setdefault(int(index), {})[moment] = value
         optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
         columns = {name: value.tolist() for name, value in parts["history"].items()}
-        return int(metadata["step"]), [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return int(metadata["step"]), [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
 
     def _read(self) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
         data = read_bytes(self.path, what="a checkpoint")

@@ -67,7 +67,9 @@ def slope(answer: Array, target: Array) -> tuple[float, float]:
     return found, float(np.sqrt(np.sum(((answer - found * target) * target) ** 2)) / (target @ target))
 
 
-def draw_risk(axes: Any, trained: Blocks, N: int, scales: Sequence[float], lengths: Sequence[int]) -> list[dict[str, Any]]:
+def draw_risk(
+    axes: Any, trained: Blocks, N: int, scales: Sequence[float], lengths: Sequence[int]
+) -> list[dict[str, Any]]:
     """Risk per unit of signal against M: lines the exact minimum, points the trained model, dots the limit M → ∞."""
     rows = []
     d = trained.d

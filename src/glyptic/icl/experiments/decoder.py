@@ -71,7 +71,9 @@ class DecoderLearner(Learner):
     def every_query(self, context_x: Tensor, context_y: Tensor, last_query: Tensor) -> Tensor:
         x = torch.cat([context_x, last_query[:, None]], dim=1)  # (B, k + 1, d)
         if x.shape[1] > self.N + 1:
-            raise ProblemError(f"this decoder has positions for {self.N} examples, not {x.shape[1] - 1}: build it longer.")
+            raise ProblemError(
+                f"this decoder has positions for {self.N} examples, not {x.shape[1] - 1}: build it longer."
+            )
         shown = torch.cat([context_x, context_y[..., None]], dim=2)  # (B, k, d + 1)
         before = nn.functional.pad(shown, (0, 0, 1, 0))  # nothing comes before query 0
         hidden = self.decoder(vectors=self.read_in(torch.cat([x, before], dim=2)))

@@ -131,7 +131,9 @@ def _optimizer(learner: Learner, plan: Plan) -> torch.optim.Optimizer:
     return torch.optim.Adam(learner.parameters(), lr=plan.rate, betas=(0.9, 0.98), fused=True)
 
 
-def _step(learner: Learner, optimizer: torch.optim.Optimizer, task: Task, plan: Plan, shift: PromptShift, step: int) -> float:
+def _step(
+    learner: Learner, optimizer: torch.optim.Optimizer, task: Task, plan: Plan, shift: PromptShift, step: int
+) -> float:
     for group in optimizer.param_groups:
         group["lr"] = plan.rate_at(step)
     optimizer.zero_grad(set_to_none=True)

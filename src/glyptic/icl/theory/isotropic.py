@@ -43,7 +43,9 @@ class Isotropic:
 
 
 @checked
-def isotropic_landscape(d: Annotated[int, Count(2, 10**6)], N: Length, noise_variance: Variance = 0.0) -> Isotropic:
+def isotropic_landscape(
+    d: Annotated[int, Count(2, 10**6)], N: Length, noise_variance: Variance = 0.0
+) -> Isotropic:
     """The critical points of the loss for Λ = Ψ = I in dimension d ≥ 2, up to its symmetries.
 
     >>> isotropic_landscape(3, 3)                                             # few examples: the rank-one point

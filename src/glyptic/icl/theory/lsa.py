@@ -102,7 +102,9 @@ def prompt(x: ArrayLike, y: ArrayLike, x_query: ArrayLike) -> Array:
 
 
 @checked
-def linear_attention(E: Array, W_pv: Array, W_kq: Array, rho: float | None = None, attend_query: bool = True) -> Array:
+def linear_attention(
+    E: Array, W_pv: Array, W_kq: Array, rho: float | None = None, attend_query: bool = True
+) -> Array:
     """One layer, E + W^PV E (Eᵀ W^KQ E)/ρ; ρ is the number of examples, n, unless given.
 
     Without `attend_query` no token reads the last one: Ahn et al.'s mask, which stacked layers need (see `depth`).

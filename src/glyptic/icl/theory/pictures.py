@@ -92,7 +92,9 @@ def draw_risk(laws: Sequence[Mapping[str, Any]], by_M: Mapping[str, Any], by_N: 
     return figure
 
 
-def draw_shift(rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], random: Mapping[str, Any], title: str) -> Any:
+def draw_shift(
+    rows: Sequence[Mapping[str, Any]], scales: Mapping[str, Any], random: Mapping[str, Any], title: str
+) -> Any:
     """Every shift: exact, sampled and the limit of long contexts; scaled inputs; a model trained on random Λ."""
     figure, (left, middle, right) = figures.new(1, 3, size=(15.5, 4.8))
     places = np.arange(len(rows))[::-1]

@@ -72,7 +72,9 @@ def read_config(folder: AnyPath) -> ModelConfig:
     return _described(_folder(folder), {})[2].config
 
 
-def _described(folder: Path, changes: Changes, kind: Kind | None = None) -> tuple[Any, ModelConfig, AnyModel, Family | None]:
+def _described(
+    folder: Path, changes: Changes, kind: Kind | None = None
+) -> tuple[Any, ModelConfig, AnyModel, Family | None]:
     """Files, config as stored, model without numbers, and family, after everything but the numbers has been checked."""
     recover(folder)
     fields = _read_config(folder)
@@ -197,7 +199,9 @@ def _json(folder: Path) -> str:
 def _read_config(folder: Path) -> dict[str, Any]:
     path = folder / "config.json"
     if not os.path.lexists(path):
-        raise FileError(f"{quoted_path(folder)} has no config.json; give a local folder with config.json and model.safetensors.")
+        raise FileError(
+            f"{quoted_path(folder)} has no config.json; give a local folder with config.json and model.safetensors."
+        )
     fields = read_json(path)
     if not isinstance(fields, dict):
         raise FileError(f"{_json(folder)} must hold an object, not a {type(fields).__name__}.")
@@ -245,7 +249,9 @@ def _translated(entry: Any, tensors: Mapping[str, Tensor]) -> Tensor:
         raise FileError(f"tensors do not have the shapes that config.json says: {shapes}.") from None
 
 
-def _check_names(folder: Path, model: Model, weights: dict[str, Tensor], family: Family | None, config: ModelConfig) -> None:
+def _check_names(
+    folder: Path, model: Model, weights: dict[str, Tensor], family: Family | None, config: ModelConfig
+) -> None:
     wanted = model.state_dict()
     theirs = {} if family is None else {entry.ours: ", ".join(entry.theirs) + " as " for entry in family.entries(config)}
     both = wanted.keys() & weights.keys()

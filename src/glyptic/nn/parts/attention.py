@@ -70,7 +70,9 @@ def attention(
     return attend(q, k, v, mask, causal, window, need_weights=need_weights, **how)
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, window: int | None, scale: float | None, dropout: float) -> None:
+def _check(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, window: int | None, scale: float | None, dropout: float
+) -> None:
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if not isinstance(tensor, Tensor) or tensor.dim() != 4 or not tensor.is_floating_point() or 0 in tensor.shape:
             raise refused(name, _described(tensor), "a tensor of floating-point numbers [B, H, T, K], none of them 0")
@@ -136,7 +138,9 @@ def attend(
     return blocked_attention(q, repeat_heads(k, q), repeat_heads(v, q), mask, causal, scale, window), None
 
 
-def sdpa(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float, dropout: float = 0.0) -> Tensor:
+def sdpa(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float, dropout: float = 0.0
+) -> Tensor:
     """torch's fused kernel."""
     if scale < 0:  # the kernel multiplies q and k by √scale
         q, scale = -q, -scale

@@ -121,7 +121,9 @@ class StaticCache:
         """Refuse what would be written past the end."""
         end = int(self.length) + NEW("new", new)
         if end > self.capacity:
-            raise InputError(f"{end} tokens do not fit a cache of capacity={self.capacity}; make it larger, or use a RingCache.")
+            raise InputError(
+                f"{end} tokens do not fit a cache of capacity={self.capacity}; make it larger, or use a RingCache."
+            )
 
     def _check_real(self, new: int, real: Tensor | None) -> None:
         shape = (self.keys[0].shape[0], new)

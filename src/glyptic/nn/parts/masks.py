@@ -36,7 +36,9 @@ def causal(queries: Tokens, keys: Tokens | None = None, device: torch.device | N
 
 
 @shaped(queries="whole ... T", keys="whole ... S")
-def visible(queries: Tensor, keys: Tensor, *, causal: bool, window: Annotated[int, Count(1, 2**31 - 1)] | None) -> Tensor:
+def visible(
+    queries: Tensor, keys: Tensor, *, causal: bool, window: Annotated[int, Count(1, 2**31 - 1)] | None
+) -> Tensor:
     """[..., T, S] mask from the positions of queries [..., T] and of keys [..., S]; position −1 is never seen.
 
     >>> visible(torch.arange(4), torch.arange(4), causal=True, window=2).int()

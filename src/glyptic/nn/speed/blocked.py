@@ -66,7 +66,9 @@ def _weights(q: Tensor, k: Tensor, mask: Tensor | None, hidden: Tensor | None, s
     return weights
 
 
-def _hidden(place: tuple[int, int, int, int], before: int, causal: bool, window: int | None, like: Tensor) -> Tensor | None:
+def _hidden(
+    place: tuple[int, int, int, int], before: int, causal: bool, window: int | None, like: Tensor
+) -> Tensor | None:
     """What a block may not see of its own keys; None: it may see all."""
     start, end, first, seen = place
     if not causal and window is None:

@@ -45,7 +45,9 @@ def make_zero(format: Format, replaced: bool = False) -> Zeroed:
     values = all_codes(format)
     after, later = (push(t, stream(t, values[None, None]))[0] for t in (made, added))
     h, flag, one = made.coordinate("h1"), made.coordinate("flag"), format.code(1)
-    return Zeroed(len(values), int((after[h] == 0).sum()), int((after[flag] == one).sum()), int((later[h] == one).sum()))
+    return Zeroed(
+        len(values), int((after[h] == 0).sum()), int((after[flag] == one).sum()), int((later[h] == one).sum())
+    )
 
 
 def left_over(made: Transformer) -> dict[str, Fraction]:

@@ -57,7 +57,9 @@ def linear_runs(format: Format, build: Builder = primitives.linear, longest: int
     return LinearRuns(runs, undefined, smallest, wrong, reached)
 
 
-def who_is_corrupted(format: Format, source: int, target: int, length: int, build: Builder = primitives.linear) -> list[str]:
+def who_is_corrupted(
+    format: Format, source: int, target: int, length: int, build: Builder = primitives.linear
+) -> list[str]:
     """What each position has become after h_j ← M h_i, over 200 random streams."""
     data = random_data(format, 2, length, 200)
     made = build(carrier(format, 2, length), SWAP, source, target)
@@ -102,5 +104,7 @@ def one_hot_is_exact(format: Format) -> bool:
     out, _ = push(made, np.concatenate([h, flags]))
     expected = bench.replace(output=encode(matrix, format))
     prepared = prepared_for(expected)
-    product_ = prepared.arithmetic.codes(prepared.arithmetic.linear(prepared.output, prepared.arithmetic.values(h[:, 1:2])))
+    product_ = prepared.arithmetic.codes(
+        prepared.arithmetic.linear(prepared.output, prepared.arithmetic.values(h[:, 1:2]))
+    )
     return bool(np.array_equal(out[:2, 2], product_[:, 0]))

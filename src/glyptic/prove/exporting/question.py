@@ -18,7 +18,9 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.questions import Question, pose
 from glyptic.prove.methods.smt.terms import Term
 
-Asks = Literal["counterexample", "witness", "example"]  # to a claim, of a claim that something exists, of its precondition
+Asks = Literal[
+    "counterexample", "witness", "example"
+]  # to a claim, of a claim that something exists, of its precondition
 Status = Literal["sat", "unsat"]
 
 
@@ -56,7 +58,9 @@ def script(claim: Claim, asks: Asks, expected: Status) -> Script:
     terms: NamedTerms = question.setting.arithmetic
     names = list(zip(question.names, free_names(claim), strict=True))
     variables = [(bits.variable(code, question.width), f"the code of {name}") for code, name in names]
-    variables += [(image, f"the code of an [exp x]; which x is said below (exp is {_ENCLOSED})") for _, image in terms.exps]
+    variables += [
+        (image, f"the code of an [exp x]; which x is said below (exp is {_ENCLOSED})") for _, image in terms.exps
+    ]
     body = Body(
         tuple(terms.functions.defined.values()),
         {"exp": _table(terms)} if terms.staircase is not None and terms.staircase.exact else {},
@@ -139,7 +143,9 @@ def _assertions(question: Question, asks: Asks) -> list[Assertion]:
     return out
 
 
-def _heading(claim: Claim, format: Format, asks: Asks, expected: str, names: list[tuple[str, str]], enclosed: bool) -> str:
+def _heading(
+    claim: Claim, format: Format, asks: Asks, expected: str, names: list[tuple[str, str]], enclosed: bool
+) -> str:
     wanted = {"counterexample": "a counterexample to it", "witness": "a witness of it"}.get(
         asks, "values that meet its precondition"
     )

@@ -90,7 +90,9 @@ def _steps_of_question(files: Mapping[str, str], answers: tuple[str, ...]) -> li
         f"Give question.smt2 to solvers of your choice (`bitwuzla`, `z3`, `cvc5 question.smt2`). When this was written:{said}",
     ]
     if "question.cnf" in files:
-        steps.append("`python blast.py question.smt2 question.cnf` makes the clauses again and compares; check.py does it too.")
+        steps.append(
+            "`python blast.py question.smt2 question.cnf` makes the clauses again and compares; check.py does it too."
+        )
     if "question.drat" in files:
         steps.append(
             "`python drat.py question.cnf question.drat` checks the proof, line by line; check.py does it too. drat-trim reads\n"
@@ -114,5 +116,7 @@ def _trust(claim: Claim, files: Mapping[str, str]) -> list[str]:
     elif "question.smt2" in files:
         trust.append("the solvers that you ask, where the claim ranges over too much to be walked through")
     elif isinstance(claim.subject, Inputs):
-        trust.append("Glyptic's enumeration, where there are more inputs than check.py has walked through (it says how many)")
+        trust.append(
+            "Glyptic's enumeration, where there are more inputs than check.py has walked through (it says how many)"
+        )
     return trust

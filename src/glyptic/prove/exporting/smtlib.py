@@ -62,7 +62,9 @@ class Body:
             lines += [comment(says), *steps.about(variable), f"(declare-const {variable.detail} {sort(variable)})"]
         lines += ["", comment("The run, step by step."), *steps.lines, "", comment("What is asserted.")]
         for x, image in self.exps:
-            lines.append(comment(f"{image.detail} is the code of [exp x] for the x with the code {steps.names.written(x)}"))
+            lines.append(
+                comment(f"{image.detail} is the code of [exp x] for the x with the code {steps.names.written(x)}")
+            )
         for one in self.assertions:
             lines += [comment(one.says), f"(assert {steps.names.written(one.condition)})"]
         return "\n".join(lines) + "\n"

@@ -59,7 +59,9 @@ def inverse_frequencies(
 
 def _llama3(frequencies: Tensor, s: RotaryScaling) -> Tensor:
     wavelengths = 2 * math.pi / frequencies
-    kept = (s.original_context / wavelengths - s.low_frequency_factor) / (s.high_frequency_factor - s.low_frequency_factor)
+    kept = (s.original_context / wavelengths - s.low_frequency_factor) / (
+        s.high_frequency_factor - s.low_frequency_factor
+    )
     blended = (1 - kept) * frequencies / s.factor + kept * frequencies
     long = wavelengths > s.original_context / s.low_frequency_factor
     short = wavelengths < s.original_context / s.high_frequency_factor

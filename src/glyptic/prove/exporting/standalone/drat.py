@@ -109,7 +109,9 @@ class Clauses:
         self.size = 0
         self.value = [0]  # of each literal: 1 true, −1 false, 0 open
         self.watching: list[list[int]] = [[]]  # of each literal: the clauses that watch it
-        self.clauses: list[Clause | None] = []  # each a list whose first two literals are watched; None once it is taken away
+        self.clauses: list[
+            Clause | None
+        ] = []  # each a list whose first two literals are watched; None once it is taken away
         self.trail: list[int] = []  # literals made true, in order
         self.places: dict[tuple[int, ...], list[int]] = {}  # sorted clause -> its numbers in the list
         self.forcing: set[int] = set()  # clauses that forced a literal for good

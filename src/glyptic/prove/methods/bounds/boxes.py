@@ -156,5 +156,7 @@ def _doubled_layers(subject: Layers, transformer: Transformer, whole: Prepared) 
         return engine.weights(doubled(of.w1)), b1, engine.weights(doubled(of.w2)), b2
 
     layers = transformer.layers[subject.first : subject.last]
-    made = (replace(layer, feed_forward=feed_forward(of.feed_forward)) for layer, of in zip(part.layers, layers, strict=True))
+    made = (
+        replace(layer, feed_forward=feed_forward(of.feed_forward)) for layer, of in zip(part.layers, layers, strict=True)
+    )
     return replace(part, layers=tuple(made))

@@ -104,7 +104,9 @@ class SpanSetting(ConditionSetting):
 
     def chosen(self, where: Maybe, x: Span, y: Span) -> Span:
         either = _hull([x.low, y.low]).low, _hull([x.high, y.high]).high
-        chosen = (np.where(where.sure, a, np.where(where.possible, both, b)) for a, b, both in zip(x, y, either, strict=True))
+        chosen = (
+            np.where(where.sure, a, np.where(where.possible, both, b)) for a, b, both in zip(x, y, either, strict=True)
+        )
         return Span(*chosen)
 
     def larger(self, x: Span, y: Span) -> Span:

@@ -21,7 +21,9 @@ from glyptic.prove.verdicts.assumptions import of_enumeration
 
 METHOD = "enumeration"
 _TIMES_A_WORKER_MAY_DIE = 5
-_ALONE_SECONDS = 3.0  # of work in this process before others are started, which takes them longer than that to be of use
+_ALONE_SECONDS = (
+    3.0  # of work in this process before others are started, which takes them longer than that to be of use
+)
 _SEARCHED_WHOLE = 1 << 26  # values beyond which one counterexample is enough, and is then made smaller
 
 

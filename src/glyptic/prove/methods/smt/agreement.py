@@ -90,7 +90,9 @@ class _Trial:
     def inputs(self, codes: Codes, roots: list[Bits], values: dict[int, Any]) -> dict[str, np.ndarray]:
         """What the variables below the roots are at points, every enclosed exp the true one; `values` keeps what was computed."""
         wide = self.is_wide(roots)
-        inputs = {name: row.astype(object if wide else np.int64) for name, row in zip(self.question.names, codes, strict=True)}
+        inputs = {
+            name: row.astype(object if wide else np.int64) for name, row in zip(self.question.names, codes, strict=True)
+        }
         for code, image in self.question.exps:  # in the order of their making: an exp may stand inside a later one
             (argument,) = bits.compute([code], inputs, values)
             inputs[image.detail] = self._exps(self._signed(argument, code.width), codes.shape[1], wide)
@@ -189,3 +191,6 @@ class _Trial:
             here = np.array([np.broadcast_to(np.asarray(x, bool), len(split))[n] for n, x in enumerate(holds)])
             true, false = np.where(here, middle, true), np.where(here, false, middle)
         return np.concatenate([true, false], axis=1)
+
+
+

@@ -250,7 +250,9 @@ def _signed(value: Any, width: int) -> Any:
 def _divide(a: Any, b: Any, width: int) -> Any:
     """SMT-LIB's quotient; numbers or arrays."""
     safe = np.where(b == 0, 1, b) if isinstance(b, np.ndarray) else b or 1
-    return np.where(b == 0, _mask(width), a // safe) if isinstance(b, np.ndarray) else (a // safe if b else _mask(width))
+    return (
+        np.where(b == 0, _mask(width), a // safe) if isinstance(b, np.ndarray) else (a // safe if b else _mask(width))
+    )
 
 
 def _apply(operation: str, v: Sequence[Any], width: int, detail: Any, inner: int) -> Any:

@@ -101,7 +101,9 @@ class FloatCircuits:
         bottom = self._shift_sticky(bottom, bits.subtract(high.exponent, low.exponent))
         same = bits.equal(high.negative, low.negative)
         total = bits.choose(same, bits.add(top, bottom), bits.subtract(top, bottom))
-        flipped = bits.less(total, constant(0, width))  # the smaller exponent may have the larger number when they are equal
+        flipped = bits.less(
+            total, constant(0, width)
+        )  # the smaller exponent may have the larger number when they are equal
         magnitude = bits.choose(flipped, bits.negate(total), total)
         negative = bits.choose(flipped, low.negative, high.negative)
         return Unpacked(negative, magnitude, self._exponent(high.exponent, -guard))
@@ -152,7 +154,9 @@ class FloatCircuits:
         wide, amount = bits.widen(x, width), bits.widen(by, width)
         shifted = bits.shift_right(wide, amount)
         lost = bits.opposite(bits.equal(bits.shift_left(shifted, amount), wide))
-        lost = bits.either(lost, bits.both(_at_least(amount, width), bits.opposite(bits.equal(x, constant(0, x.width)))))
+        lost = bits.either(
+            lost, bits.both(_at_least(amount, width), bits.opposite(bits.equal(x, constant(0, x.width))))
+        )
         return bits.extract(bits.either_bits(shifted, bits.bit(lost, width)), x.width - 1)
 
     def _round(self, x: Unpacked) -> Bits:

@@ -129,7 +129,9 @@ class _PosedClaim:
                     "exp, which is only enclosed in a format so wide: the counterexample found is none to exp itself",
                     replies,
                 )
-            return self._unknown("a contradiction between a solver and the exact fractions; please report this claim", replies)
+            return self._unknown(
+                "a contradiction between a solver and the exact fractions; please report this claim", replies
+            )
         solver = found.solver.split()[0]
         smallest, least = smallest_codes(self.question, codes, solver, self.limits)
         if not fails(self.claim, smallest):  # under an enclosed exp the solver's smallest may be no counterexample

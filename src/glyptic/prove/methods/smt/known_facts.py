@@ -64,7 +64,9 @@ class KnownFacts(Scalarwise):
         self.exact = Reference(format, products)
         self.circuits = FixedCircuits(format) if format.is_fixed else FloatCircuits(format)
         self.symmetric = not format.twos_complement
-        self.tells_apart = format.is_fixed or format.subnormals  # x ≠ y ⇒ [x − y] ≠ 0, for all are multiples of the least
+        self.tells_apart = (
+            format.is_fixed or format.subnormals
+        )  # x ≠ y ⇒ [x − y] ≠ 0, for all are multiples of the least
         self._negated: dict[int, Term] = {}  # by the id of what is negated, which its negative keeps alive
         self.domain: list[Bits] = []  # what is true of the free values and of exps in every case; never what one case knows
         self.conditions: dict[int, Bits] = {}  # what values were split by
@@ -135,7 +137,9 @@ class KnownFacts(Scalarwise):
         condition = next((x.cases[0] for x in operands if isinstance(x, Term) and x.cases is not None), None)
         if condition is None or depth == 0:
             return result
-        then, otherwise = (self._refined(result, branch, ends, depth - 1) for branch in self._branches(operands, condition))
+        then, otherwise = (
+            self._refined(result, branch, ends, depth - 1) for branch in self._branches(operands, condition)
+        )
         return replace(result, cases=(condition, then, otherwise))
 
     def _branches(self, operands: Sequence[Scalar], condition: Bits) -> list[list[Scalar]]:
@@ -166,7 +170,9 @@ class KnownFacts(Scalarwise):
         if isinstance(a, Fraction):
             return self.format.round(-a)
         if not self.symmetric:  # −min saturates
-            return self.operate(self.negate, self.circuits.negate, [a], lambda x: [-e for e in self.range(x[0])], _never)
+            return self.operate(
+                self.negate, self.circuits.negate, [a], lambda x: [-e for e in self.range(x[0])], _never
+            )
         if a.opposite is not None:
             return a.opposite
         if id(a) not in self._negated:  # cases share parts: each is negated once

@@ -63,7 +63,9 @@ class Question:
         return [[*self.domain, self.given, bits.opposite(part)] for part in bits.conjuncts(self.good)]
 
 
-def pose(claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms) -> Question:
+def pose(
+    claim: Claim, format: Format, rules: Rules = "simplified", plainly: type[PlainTerms] = PlainTerms
+) -> Question:
     """The question that decides a claim on values or on layers; its variables are called v0, v1, … whatever the claim says.
 
     A claim on values is always put in plain terms, for the rules by which terms are simplified are such claims themselves.
@@ -173,7 +175,9 @@ class _RunOfTerms:
     traced: Mapping[str, np.ndarray]
 
 
-def _run_of_layers(claim: Claim, subject: Layers, name: str, setting: TermSetting, free: Mapping[str, Term]) -> _RunOfTerms:
+def _run_of_layers(
+    claim: Claim, subject: Layers, name: str, setting: TermSetting, free: Mapping[str, Term]
+) -> _RunOfTerms:
     terms = setting.arithmetic
     whole = with_terms(prepare(subject.transformers[name], terms), free_entries(subject, name, free))
     before, watch, output = entering(subject, name, terms, free), Watch(stages(whole.transformer)), Watch()

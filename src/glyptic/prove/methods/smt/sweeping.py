@@ -227,7 +227,9 @@ class LemmaSweep:
             met = {id(node) for node in bits.in_order([result])}
             below = [node for number, node in self._settled.items() if number in met and node is not result]
             cut = self._cut(asked, [node for node in below if node.operation != "variable"])
-            self._ranged[id(result)] = all(self.ask([*cut.given, one], IN_A_CASE).status == "unsat" for one in cut.conditions)
+            self._ranged[id(result)] = all(
+                self.ask([*cut.given, one], IN_A_CASE).status == "unsat" for one in cut.conditions
+            )
         return self._ranged[id(result)]
 
     def _between(self, code: Bits) -> list[Bits]:

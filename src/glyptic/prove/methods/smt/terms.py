@@ -37,7 +37,9 @@ class RoundedTerms(KnownFacts):
             return self.negate(self.scalar_add(a.opposite, self.negate(b)))
         subtracted = b.opposite if isinstance(b, Term) else None
         if subtracted is None:
-            return self._signed(self.operate(self.scalar_add, self.circuits.add, [a, b], self._sum_ends, _has_zero), a, b)
+            return self._signed(
+                self.operate(self.scalar_add, self.circuits.add, [a, b], self._sum_ends, _has_zero), a, b
+            )
         if isinstance(a, Term) and a.code is subtracted.code:
             return self.zero
         circuit = lambda x, y: self.circuits.subtract(x, subtracted.code)  # noqa: E731
@@ -49,7 +51,13 @@ class RoundedTerms(KnownFacts):
 
     def _signed(self, total: Scalar, a: Scalar, b: Scalar) -> Scalar:
         """The sum, knowing that its sign is the order of a and −b."""
-        if self.symmetric and self.tells_apart and isinstance(total, Term) and total.opposite is None and total.sign is None:
+        if (
+            self.symmetric
+            and self.tells_apart
+            and isinstance(total, Term)
+            and total.opposite is None
+            and total.sign is None
+        ):
             return replace(total, sign=(a, self.negate(b)))
         return total
 

@@ -36,7 +36,8 @@ class DiagramArithmetic(Scalarwise):
         self.one = format.code(self.exact.one)
         self._known: dict[tuple[Any, ...], int] = {}  # (operation, codes) -> code
         self._operations = {
-            name: self._remembered(name) for name in ("add", "subtract", "multiply", "fused", "divide", "exp", "root", "larger")
+            name: self._remembered(name)
+            for name in ("add", "subtract", "multiply", "fused", "divide", "exp", "root", "larger")
         }
 
     def values(self, codes: Codes) -> np.ndarray:
