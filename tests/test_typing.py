@@ -117,7 +117,7 @@ def test_a_misspelt_keyword_is_told_about_the_function_that_was_called(room: str
         if f"{room}.{name}" in IMPORTED or getattr(function, "_is_protocol", False):
             continue
         who = {kind.__name__ for kind in function.__mro__[:-1]} if inspect.isclass(function) else {function.__name__}
-        with pytest.raises(TypeError, match=f"({'|'.join(who)}).*misspelt_keyword") as told:
+        with pytest.raises(TypeError, match=f"({'|'.join(who)}).*(misspelt_keyword|takes no arguments)") as told:
             function(misspelt_keyword=1)
         assert "\n" not in str(told.value), name
         tried += 1
