@@ -327,9 +327,9 @@ def _one_of(hints: tuple[Any, ...], name: str, value: Any) -> Any:
 
 def _hints(of: Any) -> dict[str, Any]:
     """The types in a signature, those that can be read; a name that only type checkers know is not checked."""
-    names = {**getattr(inspect.getmodule(of), "__dict__", {}), **getattr(of, "__globals__", {})}
     found: dict[str, Any] = {}
-    for kind in reversed(of.__mro__) if isinstance(of, type) else (of,):
+    for kind in reversed(of.__mro__) if isinstance(of, type) else (of,):  # a base's are written with the names of its own module
+        names = {**getattr(inspect.getmodule(kind), "__dict__", {}), **getattr(kind, "__globals__", {})}
         for name, hint in inspect.get_annotations(kind).items():
             try:
                 found[name] = eval(hint, names) if isinstance(hint, str) else hint  # our own source, not a user's

@@ -16,6 +16,7 @@ import pytest
 from tests.cli.bad_values import values_for, words_for
 
 from glyptic import languages, lint, programs, prove, studies, theorems
+from glyptic.arguments import _hints
 from glyptic.cli import COMMANDS, main
 from glyptic.cli.reading import flag
 from glyptic.errors import GlypticError
@@ -88,6 +89,14 @@ def complaint(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GLYPTIC_DEBUG", raising=False)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_flag_has_a_type_that_is_checked(name: str) -> None:
+    """Also those of a base in another module: a type that cannot be read there is not checked."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    command = getattr(importlib.import_module(module), attribute)
+    assert _hints(command).keys() >= {field.name for field in fields(command)}
 
 
 def test_bad_values_of_flags_are_refused_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
