@@ -22,7 +22,6 @@ from glyptic.prove.methods.enumeration import deciding, journal, portions
 
 portions.INPUTS_IN_PORTION = 1 << 8  # many small portions, so that half-way exists
 deciding._ALONE_SECONDS = 0.0  # workers at once
-journal._refuse_doubts = lambda claim: None  # of a predicate that writes down who runs it, which no journal is kept of else
 LENGTH = 14
 HALF = {"language": 28, "sweep": 4}  # of 65 portions (the journal lags a little); of 10 formats
 
@@ -54,6 +53,7 @@ def kept_in(path: Path, part: str) -> Callable[[], list[str]]:
 def language(backend: str, folder: Path) -> dict[str, object]:
     transformer = recogniser(regular("0*1(0*10*1)*0*"), Fixed(2), LENGTH)
     where = str(folder)
+    journal._refuse_doubts = lambda claim: None  # of a predicate that writes down who runs it, which no journal is kept of else
 
     def odd(text):
         note(where)
