@@ -2,10 +2,12 @@
 
 import importlib
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -13,7 +15,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import glyptic
-from glyptic.arguments import UnknownArgument
+from glyptic.arguments import UnknownArgument, _hints
 from glyptic.prove.checking import Limits, check
 
 ROOT = Path(glyptic.__file__).parent
@@ -143,3 +145,23 @@ def test_a_misspelt_limit_gets_one_sentence_with_the_right_word(call: Any, sente
     T = glyptic.programs.by_name("parity:3", glyptic.Fixed(4))
     with pytest.raises(UnknownArgument, match=f"^{re.escape(sentence)}"):
         call(T, glyptic.languages.tomita(1))
+
+
+# What `checked` and `check_fields` look at -------------------------------------------------------------------------------
+
+CHECKED_OTHERWISE = {"Comparison", "SameWord", "Let"}  # of claims: `scopes` looks at every part of these
+
+
+def test_every_type_that_is_to_be_checked_can_be_read() -> None:
+    """A type written with a name that only type checkers know is passed over without a word, and so is what it would refuse."""
+    unread = set()
+    for module in pkgutil.walk_packages(glyptic.__path__, "glyptic."):
+        if "standalone" in module.name or module.name.endswith(("__main__", "cvc5_apart")):  # scripts
+            continue
+        for name, thing in vars(importlib.import_module(module.name)).items():
+            plain = inspect.isfunction(thing) and hasattr(thing, "__wrapped__")
+            if getattr(thing, "__module__", "") == module.name and (plain or (inspect.isclass(thing) and is_dataclass(thing))):
+                asked = inspect.get_annotations(inspect.unwrap(thing)) if plain else thing.__dataclass_fields__
+                if not asked.keys() - {"return"} <= _hints(inspect.unwrap(thing)).keys():
+                    unread.add(name)
+    assert unread == CHECKED_OTHERWISE

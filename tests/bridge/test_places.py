@@ -12,7 +12,7 @@ from tests.bridge.test_bridge import KINDS, decoder, texts
 
 from glyptic import bridge, nn
 from glyptic.errors import InputError, ModelError
-from glyptic.exact import Layer, Transformer, stages
+from glyptic.exact import Layer, Sizes, Transformer, random_transformer, stages
 from glyptic.numbers import parse_format
 
 WIDE = parse_format("fp32")
@@ -80,3 +80,17 @@ def test_what_has_no_counterpart_is_told_with_the_reason() -> None:
             ask(name)
     with pytest.raises(ModelError, match="neither was made from the other"):
         bridge.places(bridge.to_exact(model, WIDE), decoder(layers=1))
+
+
+def test_what_was_not_recorded_or_does_not_fit_is_one_sentence() -> None:
+    one, three = (random_transformer("fixed:8", 0, Sizes(width=6, layers=1, heads=heads)) for heads in (1, 3))
+    model = nn.with_backend(bridge.to_nn(one), "reference")
+    with pytest.raises(ModelError, match="up to 3 heads, and the decoder 1 of width 6 with 1: neither was made from the other"):
+        bridge.places(three, model)
+    kept = nn.record(model, bridge.ids(one, ["01"]), names="blocks.0.hook_resid_pre").activations
+    here = bridge.places(one, model)
+    with pytest.raises(InputError, match=r"query is read from blocks.0.attn.hook_q, which was not recorded"):
+        here.hook("layer.0.head.0.query").read(kept)
+    for row in (-1, 5):
+        with pytest.raises(InputError, match=rf"row is {row}, and must be the number of a row, of which the batch has 1"):
+            here.hook("embedding").read(kept, row)

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from glyptic.arguments import checked, shown
+from glyptic.arguments import checked, refused, shown
 from glyptic.bridge.scale import root
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Transformer, stages
@@ -62,6 +62,10 @@ class SamePlace:
 
     def read(self, activations: Mapping[str, Tensor], row: int = 0) -> np.ndarray:
         """The values that `nn.record` kept of a row of the batch, as exact's trace has them, in float64."""
+        if self.hook not in activations:
+            raise InputError(f"{self.stage} is read from {self.hook}, which was not recorded: nn.record(…, names={self.hook!r}).")
+        if not 0 <= row < len(activations[self.hook]):
+            raise refused("row", row, f"the number of a row, of which the batch has {len(activations[self.hook])}")
         found = activations[self.hook][row]
         if self.size is None:  # [H, T, S]
             return found[self.head].detach().double().nan_to_num(neginf=0.0).cpu().numpy()
@@ -117,10 +121,11 @@ def places(transformer: Transformer, model: Decoder) -> PlaceMap:
     True
     """
     config = model.config
-    if len(transformer.layers) > config.layers or transformer.width < config.width:
+    heads = max((len(layer.heads) for layer in transformer.layers), default=0)
+    if len(transformer.layers) > config.layers or transformer.width < config.width or heads > config.heads:
         raise ModelError(
-            f"the transformer has {len(transformer.layers)} layers of width {transformer.width}, and the decoder "
-            f"{config.layers} of width {config.width}: neither was made from the other."
+            f"the transformer has {len(transformer.layers)} layers of width {transformer.width} with up to {heads} heads, and "
+            f"the decoder {config.layers} of width {config.width} with {config.heads}: neither was made from the other."
         )
     both = tuple(_pairs(transformer, model))
     here, there = {place.stage for place in both}, {place.hook for place in both}
