@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test known-room test-room test-all lint bench coverage theorems clean help
+.PHONY: demo system test known-room test-room test-all lint pictures bench coverage theorems clean help
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -15,6 +15,11 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,test,lint]'
 	touch $@
+
+# What Python cannot install: the browser that the tests of pages run in, and LaTeX. Without them `make test` says what it left out.
+system:          ## Debian's Chromium and LaTeX, for the tests of pages and papers; asks for root
+	command -v chromium >/dev/null && command -v pdflatex >/dev/null || { apt-get -qq update && \
+	apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core texlive-latex-base poppler-utils >/dev/null; }
 
 demo: $(STAMP)   ## the main job, end to end, printed
 	$(BIN)/python -m examples.demo
@@ -39,6 +44,9 @@ coverage: $(STAMP) ## lines of the exact core that the tests run
 lint: $(STAMP)   ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+pictures: $(STAMP) ## docs/look/: every page, in both languages and lights
+	$(BIN)/python -m examples.pictures docs/look
 
 bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmarks/results/
 	$(BIN)/python -m benchmarks

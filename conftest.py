@@ -3,7 +3,7 @@
 Compiled kernels are cached beside their source; a cache older than any part of that source is thrown away: numba looks only
 at the file of the function itself, and our loops take their rounding from another file.
 
-`--by-room` ends a run with what each room of it cost.
+`--by-room` ends a run with what each room of it cost. What was left out for want of a program is told in a line each.
 """
 
 import os
@@ -64,6 +64,7 @@ def room(nodeid: str) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    _tell_what_was_left_out(terminalreporter)
     if not config.getoption("by_room"):
         return
     rooms: dict[str, list[float]] = defaultdict(list)
@@ -75,3 +76,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.section("seconds of a processor, by room")
     for name, of_one in sorted(rooms.items(), key=lambda item: -sum(item[1])):
         terminalreporter.write_line(f"{sum(of_one):8.1f} s in {len(of_one):5} tests   {name}")
+
+
+def _tell_what_was_left_out(terminalreporter: pytest.TerminalReporter) -> None:
+    """A line for each program that is missing, with the files of tests that did not run without it."""
+    missing: dict[str, set[str]] = defaultdict(set)
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        if "is missing: apt-get install" in reason:
+            missing[reason.removeprefix("Skipped: ")].add(report.nodeid.partition("::")[0])
+    for reason, places in missing.items():
+        terminalreporter.write_line(f"NOT RUN: {', '.join(sorted(places))}: {reason}; `make system` brings it")

@@ -141,11 +141,19 @@ def in_context() -> None:
     print(f"L* = {icl.minimum_loss(problem):.12f} in closed form; the flow ends {path.excess()[-1]:.1e} above it")
 
 
+def look_inside() -> None:
+    title("9. Pages that compute, one HTML file each: open them in a browser")
+    from examples.gallery import write
+
+    for path in write(Path("demo-out")):
+        print(f"{path}  {path.stat().st_size / 1000:,.0f} kB")
+
+
 def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # signs that a terminal cannot show are printed as numbers
     start = time.perf_counter()
-    for step in (run_a_decider, normalize, combine, the_notes, lemmas, without_us, on_pytorch, in_context):
+    for step in (run_a_decider, normalize, combine, the_notes, lemmas, without_us, on_pytorch, in_context, look_inside):
         try:
             with brought_by("this part"):
                 step()

@@ -9,14 +9,15 @@ import glyptic
 
 ROOT = Path(glyptic.__file__).parent
 ORDER = [
-    *("errors", "extras", "lazy", "text", "arguments", "files", "figures", "parallel"),
+    *("errors", "extras", "lazy", "showing", "text", "arguments", "files", "figures", "parallel"),
     *("numbers", "exact", "languages", "carve", "programs", "prove", "theorems", "lint", "studies", "notes"),
-    *("nn", "bridge", "icl", "cli"),
+    *("nn", "bridge", "icl", "look", "cli"),
 ]
 INSIDE = {
     "prove": [
         *("claims", "elements", "portable", "verdicts", "methods", "checking", "questions", "certificates", "exporting"),
     ],
+    "look": ["pages", "values", "kinds", "opening", "latex", "studio"],
     "nn": ["shapes", "config", "presets", "speed", "parts", "models", "hooks", "costs", "generation", "checkpoints"],
 }
 # exact's thin methods (T & U, T.frame()) call carve, by a lazy import inside the method: the only way back.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from glyptic import icl as icl
     from glyptic import languages as languages
     from glyptic import lint as lint
+    from glyptic import look as look
     from glyptic import nn as nn
     from glyptic import notes as notes
     from glyptic import numbers as numbers

@@ -26,6 +26,8 @@ PACKAGES: dict[str, tuple[str, str]] = {
     "pysat": ("PySAT", "prove"),
     "sklearn": ("scikit-learn", "icl"),
     "pyarrow": ("pyarrow", "icl"),
+    "starlette": ("Starlette", "studio"),
+    "uvicorn": ("uvicorn", "studio"),
     "ray": ("Ray", "cluster"),
     "dask": ("Dask", "cluster"),
     "distributed": ("Dask", "cluster"),

@@ -195,6 +195,8 @@ WITHOUT_EXTRAS = {  # what is asked, and the extra that it needs, if any
     "precision majority --max-length 2": None,
     "precision majority --max-length 2 --figure f.svg": "plot",
     "lint parity:4": None,
+    "look parity:4 01 --out page.html": None,
+    "studio --no-open": "studio",
     "icl flow --d 2": None,
     "icl risk --d 2 --prompts 0": None,
     "icl shift --d 2 --prompts 0": None,

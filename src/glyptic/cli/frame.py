@@ -19,7 +19,11 @@ class FrameCommand:
     format: FormatName = None
     """the number format, such as fixed:8 or float:4,3"""
 
+    latex: bool = False
+    """print it as a table in LaTeX, to paste into a paper"""
+
     def main(self) -> None:
         from glyptic import programs
 
-        print(programs.open(self.model, self.format).frame())
+        transformer = programs.open(self.model, self.format)
+        print(transformer.to_latex(part="frame") if self.latex else transformer.frame())

@@ -56,6 +56,8 @@ class PrecisionCommand:
     """How many; by default one a core."""
     seconds: Seconds | None = None
     """A time limit for each format and length; without one, at most 16,777,216 inputs of a length are run."""
+    latex: bool = False
+    """Print the table in LaTeX, to paste into a paper."""
 
     def main(self) -> None:
         from glyptic.cli.prove import parse_steps
@@ -72,9 +74,14 @@ class PrecisionCommand:
             build, self.max_length, of=right, exponents=self.exponents, largest=self.largest, name=self.construction,
             steps=parse_steps(self.steps), backend=self.backend, workers=self.workers, seconds=self.seconds,
         )  # fmt: skip
-        print(found)
+        if self.latex:
+            from glyptic.look.latex import latex
+
+            print(latex(found))
+        else:
+            print(found)
         if self.figure is not None:
-            print("figure:", *found.figure(self.figure))
+            print("% figure:" if self.latex else "figure:", *found.figure(self.figure))
 
     def _construction(self) -> tuple[Callable[[Any, int], Any], Any]:
         from glyptic.languages import regular, tomita

@@ -103,6 +103,8 @@ class ProveCommand:
     """How many; by default one a core."""
     engine: Engine = "auto"
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
+    latex: bool = False
+    """Print the verdict, or with --library the table of theorems, in LaTeX, to paste into a paper."""
 
     def main(self) -> int:
         check_use(self)
@@ -129,7 +131,13 @@ class ProveCommand:
         if self.export is not None:
             return self._theorem(str(self.theorem), scopes)
         asked: dict[str, Any] = {"workers": self.workers, "terms": self.terms, "kept": self.journal, **self._limits()}
-        return main_table(prove_all(scopes, names, **asked))
+        rows = prove_all(scopes, names, **asked)
+        if not self.latex:
+            return main_table(rows)
+        from glyptic.look.latex import latex
+
+        print(latex(rows))
+        return 0 if all(row.good for row in rows) else 1
 
     def _check_export(self) -> None:
         """What --export does not go with, and a folder that is there already, before anything is run."""
@@ -206,13 +214,16 @@ class ProveCommand:
 
             check_place(self.certificate)
         verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._running())
-        print(verdict)
-        for assumption in getattr(verdict, "assumptions", ()):
-            print(f"  assuming that {assumption}")
-        print(f"  in {verdict.seconds:.1f} s")
+        if self.latex:
+            print(verdict.to_latex(assumptions=True))
+        else:
+            print(verdict)
+            for assumption in getattr(verdict, "assumptions", ()):
+                print(f"  assuming that {assumption}")
+            print(f"  in {verdict.seconds:.1f} s")
         if self.certificate is not None:
             save_certificate(self.certificate, claim, verdict)
-            print(f"  certificate: {self.certificate}")
+            print(f"{'%' if self.latex else ' '} certificate: {self.certificate}")
         self._export(claim, verdict)
         return 0 if verdict else 1
 
@@ -303,6 +314,8 @@ def parse_steps(text: str) -> int | Callable[[int], int]:
 def check_use(command: ProveCommand) -> None:
     """Refuse, in one sentence and before any work, what has no effect or cannot be meant."""
     refuse_idle_workers(command)
+    if command.recheck is not None or command.export is not None or (command.formats is not None and not command.library):
+        refuse_idle(command, ("latex",), "with --recheck, --export or --formats without --library")
     if command.recheck is not None:
         asked = [name for name in (*_QUESTIONS, *_OF_QUESTIONS) if name not in _OF_RECHECKS]
         idle = (*asked, *(() if command.model else ("format",)), "formats", "journal", "library", "theorem")

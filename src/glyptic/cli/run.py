@@ -36,6 +36,8 @@ class RunCommand:
     """Read the same weights with another attention: max-subtracted softmax, or hard."""
     engine: Engine = "auto"
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
+    latex: bool = False
+    """Print it in LaTeX, to paste into a paper: the answer, and with --trace the tables."""
 
     def main(self) -> None:
         from glyptic import programs
@@ -46,6 +48,8 @@ class RunCommand:
             transformer = transformer.with_options(attention=self.attention)
         patterns = ["embedding", "*.after_*", "*.weights", "final_norm"] if self.trace else False
         run = transformer.run(self.input, steps=self.steps, trace=patterns, engine=self.engine)
+        if self.latex:
+            return print(run.to_latex())
         if self.trace:
             print(show_trace(run), end="\n\n")
         for name, values in {"logits": run.logits, "probabilities": run.probabilities}.items():

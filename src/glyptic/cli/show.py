@@ -31,18 +31,22 @@ class ShowCommand:
     length: Annotated[int, Count(1, 10**9)] | None = None
     """For a public model: the length that the cost is reckoned for; 256 unless told, or the context if that is shorter."""
 
+    latex: bool = False
+    """Print an exact transformer in LaTeX, to paste into a paper: its matrices with the names of coordinates, and its frame."""
+
     def main(self) -> None:
         if _is_public(Path(self.model)):
             from glyptic import nn
 
-            refuse_idle(self, ("format",), "on a public model, which is not an exact transformer and has no format")
+            refuse_idle(self, ("format", "latex"), "on a public model, which is not an exact transformer and has no format")
             config = nn.read_config(self.model)
             print(nn.cost(config, batch=self.batch, length=min(256, config.context) if self.length is None else self.length))
             return
         from glyptic import programs
 
         refuse_idle(self, ("batch", "length"), "on an exact transformer: the cost of public models is reckoned for them")
-        print(programs.open(self.model, self.format).describe())
+        transformer = programs.open(self.model, self.format)
+        print(transformer.to_latex() if self.latex else transformer.describe())
 
 
 def _is_public(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from glyptic.arguments import shown
 from glyptic.errors import FileError
+from glyptic.showing import Showing
 
 Action = Literal["reads", "writes", "preserves", "clobbers"]
 _MOST_LAYERS = 10**6
@@ -37,7 +38,7 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Frame(Showing):
     """One construction: where its layers are, what they touch, cost and need."""
 
     construction: str

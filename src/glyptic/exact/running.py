@@ -28,13 +28,14 @@ from glyptic.exact.undefined import Undefined
 from glyptic.numbers import Codes, check_codes, decode
 from glyptic.numbers.formats import Exact
 from glyptic.numbers.hosts import Engine, arithmetic_for, engine_for
+from glyptic.showing import Showing
 
 _BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
 _CHUNK_BYTES = 1 << 20  # of the largest array in a chunk of the batch: what stays in a second-level cache
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Showing):
     """One run: the tokens read and written, the answer, the logits, and what was traced."""
 
     transformer: Transformer
@@ -170,7 +171,6 @@ def chunk_size(transformer: Transformer, length: int) -> int:
     return max(1, _CHUNK_BYTES // (4 * max(widths) * length))
 
 
-@checked
 @checked
 def run_residual(
     transformer: Transformer,

@@ -41,6 +41,7 @@ from glyptic.numbers import (
     written,
     written_in,
 )
+from glyptic.showing import Showing
 from glyptic.text import printable
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ class TransformerChanges(TypedDict, total=False):
 
 
 @dataclass(frozen=True, eq=False)
-class Transformer:
+class Transformer(Showing):
     """A transformer in a finite format. Make one from codes here, or from numbers with `Transformer.of`.
 
     >>> T = Transformer.of("fixed:4", "ab", ["is_a", "is_b"], token_embedding=[[1, 0], [0, 1]], max_length=5,

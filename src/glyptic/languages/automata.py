@@ -18,6 +18,7 @@ import numpy as np
 
 from glyptic.arguments import checked, is_list, refused, shown
 from glyptic.errors import InputError
+from glyptic.showing import Showing
 from glyptic.text import printable
 
 _State = TypeVar("_State", bound=Hashable)
@@ -25,7 +26,7 @@ _MOST_STATES = 1 << 14
 
 
 @dataclass(frozen=True)
-class Automaton:
+class Automaton(Showing):
     """A complete deterministic automaton; states are numbers, moves[state][symbol's number] the next state."""
 
     alphabet: tuple[str, ...]

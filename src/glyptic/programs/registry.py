@@ -54,7 +54,7 @@ class ModelKind:
         >>> KINDS["modular"].parameters("5,residue=2")
         {'modulus': 5, 'residue': 2}
         """
-        known = self._known()
+        known = self.known()
         found: dict[str, Any] = {}
         for place, item in enumerate(text.split(",") if text else []):
             key, equals, value = item.partition("=")
@@ -77,7 +77,7 @@ class ModelKind:
         >>> KINDS["modular"].usage()
         'modular:modulus=3,residue=0,max_length=12,letter=1,vocabulary=01'
         """
-        given = (p.name.upper() if p.default is p.empty else f"{p.name}={p.default}" for p in self._known())
+        given = (p.name.upper() if p.default is p.empty else f"{p.name}={p.default}" for p in self.known())
         return f"{self.name}:{','.join(given)}"
 
     @property
@@ -91,7 +91,7 @@ class ModelKind:
             raise ModelError(f"{self.name}: {shown(self.maker)} is no function.")
         return made
 
-    def _known(self) -> list[inspect.Parameter]:
+    def known(self) -> list[inspect.Parameter]:
         """What a name can give: all but the format, which comes first, and `force`, which is asked for in Python."""
         make = self._make
         try:

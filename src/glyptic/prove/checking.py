@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
@@ -20,6 +21,7 @@ from glyptic.prove.verdicts.answers import Unknown, Verdict
 Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
 Journal = Annotated[str | Path, Writable()]
+Progress = bool | Callable[[int, int], object]  # a bar, nothing, or a function told how many inputs are done, and of how many
 BOUNDED = 5.0  # seconds of processor time that `auto` gives to bounds before it asks the solvers
 ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
 
@@ -39,7 +41,7 @@ class RunLimits(OneLimits, total=False):
 
     backend: Backend
     workers: Workers | None
-    progress: bool
+    progress: Progress
 
 
 class Limits(RunLimits, total=False):
@@ -63,7 +65,7 @@ def check(
     workers: Workers | None = None,
     journal: Journal | None = None,
     count_all: bool = False,
-    progress: bool = True,
+    progress: Progress = True,
     terms: Rules = "simplified",
 ) -> Verdict:
     """Decide a claim, in its own format or another.
@@ -73,7 +75,8 @@ def check(
     and what that leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on
     from there when it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
     `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
-    layers to the solvers as they are, without the rules by which terms are simplified.
+    layers to the solvers as they are, without the rules by which terms are simplified. `progress` shows a bar over an enumeration,
+    or is a function that is told, as it goes on, how many inputs are done and of how many.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables

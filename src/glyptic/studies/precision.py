@@ -26,6 +26,7 @@ from glyptic.prove.checking import Method, OneLimits, RunLimits, check
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.questions import recognition
 from glyptic.prove.verdicts.answers import Refuted, Unknown
+from glyptic.showing import Showing
 from glyptic.text import table
 
 Build = Callable[..., Transformer | Claim]  # of a format and a length; with force=True too, if it takes that
@@ -54,7 +55,7 @@ COLUMNS = tuple(field.name for field in fields(Need))  # of the data beside a fi
 
 
 @dataclass(frozen=True)
-class LeastPrecision:
+class LeastPrecision(Showing):
     """s(n) for each e, as a table and as a figure."""
 
     name: str

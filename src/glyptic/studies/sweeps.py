@@ -51,6 +51,7 @@ from glyptic.prove.verdicts.answers import (
     verdict_from_json,
     verdict_to_json,
 )
+from glyptic.showing import Showing
 from glyptic.text import table
 
 KIND, VERSION = "glyptic.prove.sweep", 3
@@ -61,7 +62,7 @@ ClaimOf = Claim | Callable[[AnyFormat], Claim]
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Showing):
     """Verdicts by format, in the order of the formats."""
 
     name: str

@@ -3,6 +3,7 @@
     python -m glyptic.theorems.page docs/theorems.md ROWS.json                        all of it, which takes hours
     python -m glyptic.theorems.page docs/theorems.md --theorem zero.at                the rows of one theorem
     python -m glyptic.theorems.page docs/theorems.md --theorem zero.at --format fixed:2
+    python -m glyptic.theorems.page docs/theorems.md --latex                          its tables for a paper; nothing is run
 
 What is not asked for stays as the page has it. Rows are kept in ROWS.json as they come: started again, after an interruption
 or a change, the run goes on from there.
@@ -11,11 +12,13 @@ or a change, the run goes on from there.
 from __future__ import annotations
 
 import argparse
+import importlib
 import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from glyptic.errors import GlypticError, InputError
 from glyptic.files import write_whole
@@ -168,6 +171,11 @@ def renew(
     return [*rows, *plain]
 
 
+def to_latex(marks: Marks, **options: Any) -> str:
+    """The tables of a page as a fragment for a paper; `glyptic.look.latex` says what it takes."""
+    return str(importlib.import_module("glyptic.look.latex").latex(marks, **options))  # which stands below this room
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit status is 1 if a row is not as it should be."""
     parser = argparse.ArgumentParser("python -m glyptic.theorems.page", description="Write or renew the page of theorems.")
@@ -176,8 +184,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--theorem", action="append", metavar="NAME", help="this theorem alone; more than once for more")
     parser.add_argument("--format", action="append", metavar="FORMAT", help="this column alone, such as fixed:2 or fixed:4/even")
     parser.add_argument("--workers", type=int, help="processes; as many as there are cores, unless given")
+    parser.add_argument("--latex", action="store_true", help="print the tables that the page has in LaTeX, and run nothing")
     given = parser.parse_args(arguments)
     try:
+        if given.latex:
+            home = importlib.import_module("glyptic.theorems.page")  # run as a program, this module has another name
+            print(home.to_latex(home.read_page(read_bytes(given.page).decode(errors="replace"))))
+            return 0
         rows = renew(given.page, given.theorem, given.format, kept=given.rows, workers=given.workers)
     except GlypticError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -11,6 +11,7 @@ import numpy as np
 from glyptic import figures
 from glyptic.icl.experiments.prompts import Array, Prompts
 from glyptic.icl.theory.problem import ProblemError
+from glyptic.showing import Showing
 
 Error = Callable[[Array, Array], Array]  # (answers, targets) -> errors, entry by entry
 
@@ -25,7 +26,7 @@ def wrong_sign(answer: Array, target: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Showing):
     """Mean error after k examples, and the band that holds it with the given confidence."""
 
     name: str

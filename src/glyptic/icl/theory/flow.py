@@ -21,6 +21,7 @@ from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.optimum import curvature, excess, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
 from glyptic.icl.theory.theorem import initial_blocks, pl_ratio
+from glyptic.showing import Showing
 
 Tolerance = Annotated[float, Number(above=0, most=1e-2)]
 STIFFEST = 2e12  # rate × time; tried: at 1e12 it takes seconds, at 1e13 it does not end
@@ -28,7 +29,7 @@ Times = ArrayLike  # increasing numbers, checked by `sorted_times`
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Showing):
     """A solved flow: the states at `times`, and what the theory says about them."""
 
     problem: Problem

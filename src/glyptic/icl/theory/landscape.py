@@ -31,12 +31,13 @@ from glyptic.icl.theory.optimum import curvature, minimum_loss, optimal_blocks, 
 from glyptic.icl.theory.problem import Array, Problem, ProblemError
 from glyptic.icl.theory.profile import Profile
 from glyptic.icl.theory.quartic import Quartic
+from glyptic.showing import Showing
 
 GLOBAL, SPURIOUS, SADDLE = "global minimum", "spurious minimum", "saddle"
 
 
 @dataclass(frozen=True, eq=False)
-class CriticalPoint:
+class CriticalPoint(Showing):
     """A point where ∇L = 0 and the signs of its Hessian."""
 
     blocks: Blocks
@@ -178,7 +179,7 @@ def _distinct(points: list[CriticalPoint]) -> tuple[CriticalPoint, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Basins:
+class Basins(Showing):
     """Flows from many starts, and the critical points where they end."""
 
     times: Array

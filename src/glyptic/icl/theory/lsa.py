@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from glyptic.arguments import checked
 from glyptic.icl.theory.problem import Array, ProblemError, as_finite
+from glyptic.showing import Showing
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class Blocks(Showing):
     """The weights that the prediction reads. Also the type of a gradient, which has the same four parts.
 
     >>> blocks = Blocks(p1=[0, 0], p2=2.0, K=[[1, 0], [0, 1]], k=[0, 0])

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from glyptic.arguments import Count, Number, shown
 from glyptic.errors import InputError
+from glyptic.showing import Showing
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ class ProblemError(InputError):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Showing):
     """The law of the prompts: Λ, N, Ψ and s².
 
     >>> problem = Problem([1.0, 0.5], N=8)         # a vector is read as a diagonal

@@ -33,6 +33,7 @@ from glyptic.icl.theory.problem import (
     require_definite,
     require_semidefinite,
 )
+from glyptic.showing import Showing
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Risk:
+class Risk(Showing):
     """E(ŷ − f(x_q))² and its three parts; beside it the noise of the query's label, which is no part of it."""
 
     floor: float

@@ -41,6 +41,7 @@ from glyptic.icl.theory.flow import STIFFEST, Times, refuse_stiffness, sorted_ti
 from glyptic.icl.theory.optimum import curvature, minimum_loss, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
 from glyptic.icl.theory.reduced import common_basis
+from glyptic.showing import Showing
 
 Heads = Annotated[int, Count(1, 64)]
 Rank = Annotated[int, Count(1, 64)]
@@ -148,7 +149,7 @@ def head_time(problem: Problem, direction: Annotated[int, Count(0, 999)], first:
 
 
 @dataclass(frozen=True, eq=False)
-class SeparateFlow:
+class SeparateFlow(Showing):
     """A solved flow of separate keys and queries: for every time v (H,), K (H, r, d), Q (H, r, d), in the problem's own basis."""
 
     problem: Problem

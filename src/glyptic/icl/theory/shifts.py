@@ -25,10 +25,11 @@ from glyptic.icl.theory.problem import (
     non_negative,
     require_semidefinite,
 )
+from glyptic.showing import Showing
 
 
 @dataclass(frozen=True, eq=False)
-class Shift:
+class Shift(Showing):
     """The law of the test prompts; singular matrices are welcome (a subspace, a fixed task)."""
 
     name: str

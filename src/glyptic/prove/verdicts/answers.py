@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from glyptic.prove.claims.claim import Claim
 from glyptic.prove.claims.expressions import TRUE
+from glyptic.showing import Showing
 
 if TYPE_CHECKING:
     from glyptic.prove.portable.reading import JsonPart
@@ -42,7 +43,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class Proved:
+class Proved(Showing):
     """The claim holds, over all of what `over` says, given the assumptions; one of existence by its witness."""
 
     claim: str
@@ -69,7 +70,7 @@ class Proved:
 
 
 @dataclass(frozen=True)
-class Refuted:
+class Refuted(Showing):
     """The claim fails; `smallest`: no smaller counterexample exists ("globally"), or none was found nearby ("locally").
 
     A claim that something exists fails without a counterexample: there is nothing of the kind.
@@ -105,7 +106,7 @@ class Refuted:
 
 
 @dataclass(frozen=True)
-class Vacuous:
+class Vacuous(Showing):
     """No input meets the precondition: the claim says nothing, so it does not count as proved."""
 
     claim: str
@@ -125,7 +126,7 @@ class Vacuous:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(Showing):
     """No decision: what was tried, how far it got, and why it stopped."""
 
     claim: str

@@ -37,7 +37,7 @@ class EnumerationLimits:
     journal: Path | None = None
     seconds: float | None = None
     count_all: bool = False
-    progress: bool = True
+    progress: bool | Callable[[int, int], object] = True  # or a function, told what is done and of how much
 
 
 @settled
@@ -95,16 +95,20 @@ def _finish(job: Enumeration, journal: Ledger, limits: EnumerationLimits) -> Non
         unit_scale=True,
         delay=1,
         leave=False,
-        disable=not limits.progress,
+        disable=limits.progress is not True,
     ) as bar:
 
         def take(results: Iterator[tuple[Portion, Tally | None]]) -> None:
-            nonlocal best
+            nonlocal best, done
             for portion, tally in results:
                 if tally is None:
                     journal.cut_up(portion)
                 elif journal.enter(portion, tally):
-                    bar.update(size_of(job.claim, portion))
+                    size = size_of(job.claim, portion)
+                    done += size
+                    bar.update(size)
+                    if callable(limits.progress):
+                        limits.progress(done, total)
                     best = smaller(job.claim, best, tally.example)
 
         if limits.backend == "loky":
