@@ -32,7 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "precision": ("glyptic.cli.precision:PrecisionCommand", "the least precision in which a construction is right, by length"),
     "lint": ("glyptic.cli.lint:LintCommand", "what the errata taught to look for in a transformer, by severity"),
     "look": ("glyptic.cli.look:LookCommand", "a page that shows a model, a proof or a lesson, and computes: one HTML file"),
-    "studio": ("glyptic.cli.studio:StudioCommand", "the same pages live in the browser: edit a model, and prove what it computes"),
+    "studio": ("glyptic.cli.studio:StudioCommand", "the same pages live in the browser: edit a model, prove what it computes"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (

@@ -65,7 +65,7 @@ class Fragment:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TexCell:
     """What stands in a table: LaTeX, its width in em, and that of its longest word, if it may be wrapped."""
 
     tex: str = ""
@@ -74,37 +74,37 @@ class Cell:
     tall: bool = False
 
     @classmethod
-    def text(cls, said: str) -> Cell:
+    def text(cls, said: str) -> TexCell:
         """A sentence."""
         return cls(escaping.text(said), escaping.width(said), _longest(said))
 
     @classmethod
-    def prose(cls, said: str) -> Cell:
+    def prose(cls, said: str) -> TexCell:
         """A sentence in Markdown."""
         plain = said.replace("`", "").replace("*", "")
         return cls(escaping.prose(said), escaping.width(plain) + 0.1 * said.count("`") * 2, _longest(plain))
 
     @classmethod
-    def name(cls, called: str) -> Cell:
+    def name(cls, called: str) -> TexCell:
         """A token or a coordinate."""
         wide = escaping.width(escaping.cut(called), typewriter=True)
         return cls(escaping.name(called, breaks=wide > 12), wide, min(wide, 7.0) if wide > 12 else None)
 
     @classmethod
-    def names(cls, called: Sequence[str]) -> Cell:
+    def names(cls, called: Sequence[str]) -> TexCell:
         """Several, those that are numbered in a row as one."""
         made = [cls.name(first) if first == last else cls.numbered(first, last) for first, last in runs_of(called)]
         return cls(" ".join(one.tex for one in made), sum(one.em + 0.5 for one in made), max([1.0, *(one.em for one in made)]))
 
     @classmethod
-    def numbered(cls, first: str, last: str) -> Cell:
+    def numbered(cls, first: str, last: str) -> TexCell:
         """here.0 to here.2, as here.0–2."""
         end = last.rpartition(".")[2]
         wide = escaping.width(escaping.cut(first) + end, typewriter=True) + 0.5
         return cls(f"{escaping.name(first)}\\textendash{{}}{escaping.name(end)}", wide)
 
     @classmethod
-    def number(cls, x: Fraction, format: Any) -> Cell:
+    def number(cls, x: Fraction, format: Any) -> TexCell:
         """An exact number; 0 as a dot."""
         tex, em = number(x, format) if x != 0 else (r"\cdot", 0.4)
         return cls(f"${tex}$", em, tall="frac" in tex)
@@ -137,9 +137,9 @@ def runs_of(names: Sequence[str]) -> list[tuple[str, str]]:
 class TexRow:
     """A line of a table: cells, or one that goes across (a heading, if it is strong)."""
 
-    cells: tuple[Cell, ...] = ()
-    across: Cell | None = None
-    key: Cell | None = None  # then what goes across begins in the second column
+    cells: tuple[TexCell, ...] = ()
+    across: TexCell | None = None
+    key: TexCell | None = None  # then what goes across begins in the second column
     strong: bool = False
     rule: bool = False  # a line above
     joined: bool = False  # says more of the row above: stays with it, and is not repeated where the table goes on beside
@@ -189,7 +189,7 @@ class TexTable:
             blocks[-1].append(j)
         return blocks or [keys]
 
-    def _column(self, j: int) -> list[Cell]:
+    def _column(self, j: int) -> list[TexCell]:
         keys = [row.key for row in self.rows if row.key is not None] if j == 0 else []
         return [*keys, *(row.cells[j] for row in (*self.header, *self.rows) if row.across is None)]
 

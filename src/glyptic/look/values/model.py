@@ -20,7 +20,7 @@ from glyptic.look.values.model_attention import FEW, AttentionSite, Measures, li
 from glyptic.look.values.model_effects import difference, effects_of
 from glyptic.look.values.model_facts import config_facts, part_facts
 from glyptic.look.values.model_inputs import ModelInput, Vocabulary, names_of, read_input, short, texts_of
-from glyptic.look.values.model_streams import Stream, lens_of, stream_listeners, streams_of
+from glyptic.look.values.model_streams import ResidualStream, lens_of, stream_listeners, streams_of
 from glyptic.nn.costs import cost
 from glyptic.nn.hooks import edited
 from glyptic.nn.models import Model, with_backend
@@ -100,7 +100,7 @@ def _data(
     }  # fmt: skip
 
 
-def _record(model: Model, given: ModelInput, sites: list[AttentionSite], streams: list[Stream], few: bool) -> None:
+def _record(model: Model, given: ModelInput, sites: list[AttentionSite], streams: list[ResidualStream], few: bool) -> None:
     side = model.config.image_size // model.config.patch_size if model.config.kind == "vit" else None
     edits = dict(listeners(sites, Measures(given.ids, side), few)) | dict(stream_listeners(model, streams))
     with edited(model, edits):

@@ -46,7 +46,8 @@
     const py = (y) => height - ROOM.bottom - along(y, y0, y1, options.logy) * (height - ROOM.top - ROOM.bottom);
     const ink = G.colour.ink(), faint = G.colour.line(), muted = G.colour.muted();
     const colour = (s, i) => (s.colour === undefined ? G.colour.series(i) : typeof s.colour === "number" ? G.colour.series(s.colour) : s.colour);
-    const legal = (s, k) => Number.isFinite(s.x[k]) && Number.isFinite(s.y[k]) && !(options.logx && s.x[k] <= 0) && !(options.logy && s.y[k] <= 0);
+    const on = (value, log) => Number.isFinite(value) && !(log && value <= 0); // what has a place on an axis
+    const legal = (s, k) => on(s.x[k], options.logx) && on(s.y[k], options.logy);
     const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", tabindex: "0", "aria-label": options.label ?? options.ylabel ?? "", class: "plot"});
     const text = (x, y, words, anchor = "middle", more = {}) => svg("text", {x, y, "text-anchor": anchor, fill: ink, "font-size": 12, ...more}, words);
 
@@ -63,8 +64,9 @@
     series.forEach((s, i) => {
       const stroke = colour(s, i);
       if (s.low && s.high) {
-        const there = s.x.map((_, k) => k).filter((k) => Number.isFinite(s.low[k]) && Number.isFinite(s.high[k]));
-        const up = there.map((k) => `${px(s.x[k]).toFixed(1)},${py(s.high[k]).toFixed(1)}`), down = there.map((k) => `${px(s.x[k]).toFixed(1)},${py(s.low[k]).toFixed(1)}`).reverse();
+        const there = Array.from(s.x, (_, k) => k).filter((k) => on(s.x[k], options.logx) && on(s.high[k], options.logy) && Number.isFinite(s.low[k]));
+        const edge = (values) => there.map((k) => `${px(s.x[k]).toFixed(1)},${py(options.logy ? Math.max(values[k], y0) : values[k]).toFixed(1)}`);
+        const up = edge(s.high), down = edge(s.low).reverse();
         layer.append(svg("polygon", {points: [...up, ...down].join(" "), fill: stroke, "fill-opacity": 0.16}));
       }
       const there = Array.from(s.x, (_, k) => k).filter((k) => legal(s, k));
@@ -84,7 +86,8 @@
     function show(i, k) {
       chosen = [i, k];
       const s = series[i];
-      cursor.setAttribute("cx", px(s.x[k])); cursor.setAttribute("cy", py(s.y[k])); cursor.setAttribute("visibility", "visible");
+      cursor.setAttribute("visibility", legal(s, k) ? "visible" : "hidden");
+      if (legal(s, k)) { cursor.setAttribute("cx", px(s.x[k])); cursor.setAttribute("cy", py(s.y[k])); }
       readout.textContent = `${s.name ?? ""}: ${options.xlabel ?? "x"} ${G.number(s.x[k])}, ${options.ylabel ?? "y"} ${G.number(s.y[k], 6)}`;
     }
     function nearest(event) {
