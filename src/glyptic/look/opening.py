@@ -45,6 +45,9 @@ def open_page(
     if _is_public(Path(name)):
         _refuse("a model of PyTorch", against=against, format=format)
         return _of_model(name, input, language)
+    if _is_of_runs(Path(name)):
+        _refuse(f"the runs in {quoted_path(name)}", input=input, against=against, format=format)
+        return _of_rows(Path(name), language)
     from glyptic import programs
 
     transformer = programs.open(name, format)
@@ -55,12 +58,16 @@ def open_page(
 def _of_file(path: Path, language: Language) -> Page:
     """A certificate, or rows of training."""
     if path.suffix == ".jsonl":
-        from glyptic.look.values.training import training_view
-
-        return _as_page(training_view(path), language)
+        return _of_rows(path, language)
     from glyptic.look.values.proof import certificate_view
 
     return _as_page(certificate_view(path), language)
+
+
+def _of_rows(path: Path, language: Language) -> Page:
+    from glyptic.look.values.training import training_view
+
+    return _as_page(training_view(path), language)
 
 
 def _of_model(folder: str, input: str | None, language: Language) -> Page:
@@ -81,6 +88,12 @@ def _is_public(folder: Path) -> bool:
         return False
     config = read_json(path)
     return isinstance(config, dict) and "model_type" in config
+
+
+def _is_of_runs(folder: Path) -> bool:
+    """Whether a folder has rows of training, itself or in its folders, and is not a transformer."""
+    there = os.path.isdir(folder) and not os.path.lexists(folder / "config.json")
+    return there and any(True for pattern in ("*.jsonl", "*/*.jsonl") for _ in folder.glob(pattern))
 
 
 def _refuse(what: str, **given: Any) -> None:
