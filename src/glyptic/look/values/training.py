@@ -87,9 +87,9 @@ def _named(runs: Any, name: str = "run") -> list[tuple[str, list[Row]]]:
         return found
     if is_list(runs):
         rows = list(runs)
-        if rows and all(isinstance(row, Mapping) for row in rows):
-            return [(name, rows)]
-        if rows and all(isinstance(row, str | os.PathLike) for row in rows):
+        if all(isinstance(row, Mapping) for row in rows):
+            return [(name, rows)]  # of none at all it is told that it has no rows
+        if all(isinstance(row, str | os.PathLike) for row in rows):
             return _distinct([each for row in rows for each in _of_path(Path(row))])
     raise InputError(
         f"runs is {shown(runs)}, and must be a path, a list of rows or of paths, or a dictionary of names to these."
