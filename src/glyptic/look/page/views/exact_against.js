@@ -3,7 +3,7 @@
   const X = (G.exact ??= {});
 
   // ∞ is another number in another format.
-  const number = (side, stage, i, j) => side.text(stage, i, j).replace("∞", side.limits.max);
+  const number = (side, stage, i, j) => side.text(stage, i, j).replace("∞", side.limits.max ?? side.model.format.name);
 
   X.differs = (side, other, stage, i, j) => {
     if (!other.has(stage)) return false;

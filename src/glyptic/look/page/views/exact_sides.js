@@ -38,7 +38,7 @@
   X.recording = (model, recorded) => {
     const {stages} = recorded, stage = (name) => stages[name];
     const at = (name, i, j) => stage(name).index[i * stage(name).index.shape[1] + j];
-    return {model, run: null, recorded: true, words: recorded.words, chain: recorded.chain, answer: recorded.chain.at(-1), why: recorded.why, show: String,
+    return {model, run: null, recorded: true, words: recorded.words, chain: recorded.chain, answer: recorded.chain.at(-1), why: recorded.why ? G.t(recorded.why.key, recorded.why.values) : "", show: String,
       leftOut: recorded.left_out,
       residual: residualStages(model, (name) => Object.hasOwn(stages, name)), stages: Object.keys(stages),
       has: (name) => Object.hasOwn(stages, name), shape: (name) => stage(name).index.shape,
@@ -83,7 +83,8 @@
   const written = (state) => String(state.get("w", "")).split(";").filter(Boolean);
   X.edits = (state) => written(state).slice(0, MOST_EDITS).map((edit) => {
     const [path, row, column, text] = edit.split(":");
-    return [path, Number(row), Number(column), text ?? ""];
+    const whole = (digits) => (/^\d{1,9}$/.test(digits) ? Number(digits) : NaN);
+    return [path, whole(row), whole(column), text ?? ""];
   });
   X.tooMany = () => G.t("exact.edits_many", {n: MOST_EDITS});
   // The same with one change more, or null where a link carries no more.
