@@ -82,11 +82,13 @@
   // What changes while someone types: all but the fields.
   X.topAnswers = (page) => {
     const parts = {notes: notes(page), answer: X.verdict(page.side), facts: formatFacts(page.side), changed: reset(page), options: options(page), tokens: tokenButtons(page, page.setTokens)};
+    const focused = document.activeElement?.id;
     for (const [name, made] of Object.entries(parts)) {
       const place = document.getElementById(`ex-${name}`);
       if (place) G.clear(place).append(...[made].flat(Infinity).filter(Boolean));
     }
     const input = document.getElementById("ex-input");
     if (input) input.disabled = page.side.recorded;
+    if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({preventScroll: true});
   };
 }
