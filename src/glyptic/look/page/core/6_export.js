@@ -17,6 +17,9 @@
     if (element.localName === "mfrac") out.append(svg("line", {x1: x, x2: x + width, y1: y + height / 2, y2: y + height / 2, stroke: style.color}));
   }
 
+  // What is read as one letter, with where it begins: pairs of surrogates, accents and joined signs stay together.
+  const pieces = (text) => Array.from(new Intl.Segmenter().segment(text), ({index, segment}) => [index, segment]);
+
   // Each line of a text node is one <text>: lines are found by where their letters are.
   function letters(out, node, style, place) {
     const range = document.createRange(), text = node.data;
@@ -25,13 +28,14 @@
       if (line.trim()) out.append(svg("text", {x: left, y: bottom - (bottom - top) * 0.24, fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily, "font-weight": style.fontWeight, "font-style": style.fontStyle, "xml:space": "preserve"}, line));
       line = "";
     };
-    for (let i = 0; i < text.length; i++) {
-      range.setStart(node, i); range.setEnd(node, i + 1);
+    for (const [i, piece] of pieces(text)) {
+      range.setStart(node, i); range.setEnd(node, i + piece.length);
       const rect = range.getClientRects()[0];
       if (!rect || rect.width === 0) continue;
       const at = place(rect);
       if (top === null || Math.abs(at.y - top) > 3) { flush(); top = at.y; left = at.x; bottom = at.y + at.height; }
-      line += text[i];
+      left = Math.min(left, at.x); // where writing goes from right to left, a line begins at its end
+      line += piece;
     }
     flush();
   }
@@ -81,7 +85,9 @@
     return out;
   };
 
-  G.svgText = (element) => new XMLSerializer().serializeToString(G.toSvg(element));
+  // XML has no sign for control characters, nor for half a pair of surrogates: they become the sign for what is no sign.
+  const written = (picture) => new XMLSerializer().serializeToString(picture).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]/gu, "\ufffd");
+  G.svgText = (element) => written(G.toSvg(element));
 
   G.toPng = (element) => new Promise((resolve, reject) => {
     const picture = G.toSvg(element), image = new Image(), ratio = 2;
@@ -94,13 +100,14 @@
       canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png");
     };
     image.onerror = () => reject(new Error("no picture"));
-    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(picture));
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(written(picture));
   });
 
-  // A field that begins like a formula is quoted so that no spreadsheet computes it.
+  // A field that begins like a formula is quoted so that no spreadsheet computes it; numbers, and fractions as texts, are not.
+  const NUMBER = /^[+-]?(∞|\d+(\/\d+|(\.\d+)?(e[+-]?\d+)?))$/;
   G.csvText = (rows) => rows.map((row) => row.map((field) => {
     let text = field === null || field === undefined ? "" : String(field);
-    if (/^[=+@\t\r]/.test(text) || (/^-/.test(text) && !/^-(∞|[\d./e-]+)$/.test(text))) text = "'" + text;
+    if (typeof field !== "number" && /^\s*[=+@\t\r\n＝＋＠－-]/.test(text) && !NUMBER.test(text)) text = "'" + text;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }).join(",")).join("\r\n") + "\r\n";
 

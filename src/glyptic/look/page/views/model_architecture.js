@@ -33,7 +33,7 @@
 
   // The parts of one stack's layer, from below: what the drawing stacks up.
   const sublayers = (stack) => (stack === "decoder" ? ["attention", "cross", "feed_forward"] : ["attention", "feed_forward"]);
-  const inLayers = new Set(["attention", "cross", "feed_forward", "norm"]);
+  const inLayers = new Set(["attention", "cross", "feed_forward", "norm"]), PARTS = new Set([...inLayers, "embedding", "positions", "embedding_norm", "final_norm", "output"]);
 
   function shapes(part, config, rows) {
     const {width: D, heads: H, groups, head_size: K, hidden_size: F} = config;
@@ -67,7 +67,8 @@
   function chosenPart(model, context) {
     const {site} = G.model.chosen(model, context.state), own = site.key === "cross" ? "decoder" : site.key === "self" ? "" : site.key;
     const said = context.state.get("part", site.key === "cross" ? "cross" : "attention"), [stack, part] = said.includes(".") ? said.split(".") : [own, said];
-    return [stacks(model.config).includes(stack) ? stack : own, part];
+    const at = stacks(model.config).includes(stack) ? stack : own;
+    return [at, PARTS.has(part) && (part !== "cross" || at === "decoder") ? part : "attention"];
   }
 
   // One block: a box with its name, which the mouse and the keyboard choose.
