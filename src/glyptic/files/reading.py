@@ -106,7 +106,7 @@ class _Refused(ValueError):
 
 
 def _open_within(path: str | os.PathLike[str], within: str | os.PathLike[str]) -> int:
-    """Open what a path leads to if that is in a folder: from there down, name by name, following no link that was not resolved."""
+    """Open what a path leads to if that is in a folder: from there down, name by name, and by no link that came since."""
     root, real = Path(os.path.realpath(within)), Path(os.path.realpath(path))
     if root not in real.parents:
         raise _Refused("it leads out of the opened folder")

@@ -1,7 +1,7 @@
 """Connections that wait for nobody: who opens one and does not say what it wants is let go, and makes room for who does.
 
-uvicorn waits for the first request of a connection, and for the rest of a head that has begun, without end; so whoever can reach the
-port could hold every connection that there may be, without the token, and lock the page out.
+uvicorn waits for the first request of a connection, and for the rest of a head that has begun, without end; so whoever can reach
+the port could hold every connection that there may be, without the token, and lock the page out.
 """
 
 from __future__ import annotations
