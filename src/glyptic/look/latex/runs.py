@@ -40,7 +40,7 @@ def residual_latex(run: Run, about: Fragment) -> str:
     for stage, stream in run.residual.items():
         title = _title(stage, about)
         rows.append(TexRow(across=Cell(title, escaping.width(title)), strong=True, rule=bool(rows)))
-        rows += _changed(run, before, stream) or [TexRow(across=Cell(f"\\quad {about.word('unchanged')}", 9))]
+        rows += _changed(run, before, stream) or [TexRow(across=Cell(about.word("unchanged"), 9), indented=True)]
         before = stream
     position, token = (about.word(key) for key in ("position", "token"))
     numbers = [Cell(str(i), 0.53 * len(str(i))) for i in range(len(run.tokens))]

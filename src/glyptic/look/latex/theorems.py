@@ -57,7 +57,7 @@ def _table(
         rows.append(TexRow((_name(name), *cells)))
         if statements:
             made = Cell.prose(said)
-            rows.append(TexRow(across=Cell(f"\\quad {made.tex}", made.em + 1.2), joined=True))
+            rows.append(TexRow(across=Cell(made.tex, made.em + 1.2), indented=True, joined=True))
     head = [_theorem(about), *(_scope(scope) for scope in scopes)]
     legend = {"proved": "✓", "simplified": "✓s", "alone": "✓1", "refuses": "–", "refuted": "✗"}
     caption = about.word("theorems", **{key: _MARKS[mark] for key, mark in legend.items()})
