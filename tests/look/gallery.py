@@ -75,7 +75,7 @@ def _sweep() -> View:
 def _training() -> View:
     rows = [{"step": step, "time": step / 3, **{name: step - place for place, name in enumerate(NAMES)}} for step in range(5)]
     rows[2][NAMES[0]] = float("nan")
-    return training_view({**{name: rows for name in NAMES}, "one": rows[:1]}, lines={NAMES[0]: 1.0})
+    return training_view({**dict.fromkeys(NAMES, rows), "one": rows[:1]}, lines={NAMES[0]: 1.0})
 
 
 MADE: dict[str, Callable[[], View | tuple[View, ...]]] = {

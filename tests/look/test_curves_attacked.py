@@ -73,7 +73,7 @@ def test_any_plot_is_drawn_at_once(browser: Any, values: tuple[float, float]) ->
 def test_hostile_names_stay_names(browser: Any) -> None:  # noqa: F811
     """Of runs, metrics and lines: text, each with its own numbers, and with no count that nobody counted."""
     metrics = [{"step": step, **{name: step + place for place, name in enumerate(HOSTILE)}} for step in range(3)]
-    view = training_view({**{name: metrics for name in HOSTILE}, "plain": rows(1, 2)}, lines={HOSTILE[0]: 1.0})
+    view = training_view({**dict.fromkeys(HOSTILE, metrics), "plain": rows(1, 2)}, lines={HOSTILE[0]: 1.0})
     for language in ("en", "es"):
         with page_of(browser, Page((view,), title=HOSTILE[1]), f"#lang={language}") as tab:
             for name in view.data["metrics"]:

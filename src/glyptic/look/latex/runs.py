@@ -40,7 +40,7 @@ def residual_latex(run: Run, about: Fragment) -> str:
     for stage, stream in run.residual.items():
         title = _title(stage, about)
         rows.append(TexRow(across=TexCell(title, escaping.width(title)), strong=True, rule=bool(rows)))
-        rows += _changed(run, before, stream) or [TexRow(across=TexCell(f"\\quad {about.word('unchanged')}", 9))]
+        rows += _changed(run, before, stream) or [TexRow(across=TexCell(about.word("unchanged"), 9), indented=True)]
         before = stream
     position, token = (about.word(key) for key in ("position", "token"))
     numbers = [TexCell(str(i), 0.53 * len(str(i))) for i in range(len(run.tokens))]

@@ -15,6 +15,7 @@ from glyptic.errors import InputError
 from glyptic.look.latex import escaping
 from glyptic.look.latex.numerals import number
 from glyptic.look.latex.words import Language, word
+from glyptic.text import whole_number
 
 COLUMN, BOTH, PAGE = 219.0, 455.0, 345.0  # points: a column, and both, of the narrowest usual style; a page of one column
 _EM, _GAP = 8.5, 6.0  # of \footnotesize, and between columns
@@ -125,8 +126,8 @@ def runs_of(names: Sequence[str]) -> list[tuple[str, str]]:
     for name in names:
         stem, dot, digits = name.rpartition(".")
         before = found[-1][1] if found else ""
-        follows = dot and digits.isascii() and digits.isdigit() and digits == str(int(digits)) and digits != "0"
-        if follows and before == f"{stem}.{int(digits) - 1}":
+        count = whole_number(digits) if dot else None
+        if count and digits == str(count) and before == f"{stem}.{count - 1}":
             found[-1] = (found[-1][0], name)
         else:
             found.append((name, name))
@@ -142,6 +143,7 @@ class TexRow:
     key: TexCell | None = None  # then what goes across begins in the second column
     strong: bool = False
     rule: bool = False  # a line above
+    indented: bool = False  # every line of it
     joined: bool = False  # says more of the row above: stays with it, and is not repeated where the table goes on beside
 
 
@@ -276,7 +278,7 @@ class TexBlock:
 
     def _height(self, row: TexRow) -> int:
         if row.across is not None:
-            return max(1, ceil(row.across.em * _EM / self._across(row)[1]))
+            return max(1, ceil(row.across.em * _EM / max(_EM, self._across(row)[1] - row.indented * _EM)))
         wrapped = [j for j, spec in zip(self.chosen, self.spec, strict=True) if "p{" in spec]
         return max([1, *(ceil(row.cells[j].em * _EM * 1.1 / self.widths[j]) for j in wrapped)])
 
@@ -298,8 +300,10 @@ class TexBlock:
         said = f"\\emph{{{row.across.tex}}}" if row.strong else row.across.tex
         if row.across.em * _EM > room:
             spec = f"{_wrapped(0.95 * room)}@{{}}"
+            said = f"\\leftskip1em\\relax {said}" if row.indented else said
         else:  # takes no room, so that no column grows
-            spec, said = "l@{}", f"\\makebox[0pt][l]{{{said}}}"
+            indent = r"\quad " if row.indented else ""
+            spec, said = "l@{}", f"\\makebox[0pt][l]{{{indent}{said}}}"
         spec = f"@{{}}{spec}" if row.key is None else spec
         key = f"{row.key.tex} & " if row.key is not None else ""
         return [*above, f"  {key}\\multicolumn{{{columns}}}{{{spec}}}{{{said}}} \\\\"]

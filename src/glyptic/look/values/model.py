@@ -24,6 +24,7 @@ from glyptic.look.values.model_streams import ResidualStream, lens_of, stream_li
 from glyptic.nn.costs import cost
 from glyptic.nn.hooks import edited
 from glyptic.nn.models import Model, with_backend
+from glyptic.text import whole_number
 
 MEASURED = 128  # positions that the lens and the changes of heads are kept of
 BUDGET = 2_300_000  # bytes of a page for maps: with all else it stays below 3 MB
@@ -227,8 +228,8 @@ def _tokenizer(folder: Path) -> tuple[Any, Vocabulary | None]:
 
 
 def _numbers_or(text: str, otherwise: Any) -> Any:
-    numbers = text.replace(",", " ").split()
-    return [int(each) for each in numbers] if numbers and all(n.isascii() and n.isdigit() for n in numbers) else otherwise()
+    numbers = [whole_number(word) for word in text.replace(",", " ").split()]
+    return numbers if numbers and None not in numbers else otherwise()
 
 
 def _array(path: Path) -> np.ndarray:
