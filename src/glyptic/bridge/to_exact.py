@@ -224,11 +224,12 @@ def _feed_forward(part: Any, config: ModelConfig, rounding: _Rounding, name: str
 def _heads(
     model: Decoder, layer: int, length: int, factor: Factor, rounding: _Rounding, name: str
 ) -> Iterator[Head]:
-    """Each head's own matrices and biases; the bias of the output is the last head's."""
+    """Each head's own matrices and biases; the bias of the output is that of the last head that writes."""
     config, attention = model.config, model.get_submodule(f"stack.blocks.{layer}.attn")
     H, G, K = config.heads, config.groups, config.head_size
     weight, bias = _projections(model, layer)
     out = as_array(attention.out.weight).reshape(config.width, H, K)
+    last = max([0, *np.flatnonzero(out.any(axis=(0, 2))).tolist()])
     scored, folded = slice(factor.rows), factor.folded  # rows of zeros may be left out of scores, where [√d_k] counts them
     for h in range(H):
         k, v = H + h * G // H, H + G + h * G // H
@@ -236,7 +237,7 @@ def _heads(
         query_bias = bias[h] + more.pop("query_bias", 0.0)
         arrays = {"query": weight[h, scored] * folded, "key": weight[k, scored], "value": weight[v], "output": out[:, h]}
         biases = {"query_bias": query_bias[scored] * folded, "key_bias": bias[k, scored], "value_bias": bias[v]}
-        if h == H - 1 and attention.out.bias is not None:
+        if h == last and attention.out.bias is not None:
             biases["output_bias"] = as_array(attention.out.bias)
         if "distance_keys" in more:
             more["distance_keys"] = more["distance_keys"][:, scored]

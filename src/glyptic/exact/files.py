@@ -25,7 +25,7 @@ from glyptic.arguments import shown as brief
 from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.history import frames_as_json, frames_from_json
 from glyptic.exact.options import Options
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, Weights, choices, parts, weights_of
+from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, Weights, choices, newer_parts, parts
 from glyptic.files import check_folder, quoted_path, read_bytes, read_json, recover, says, write_folder
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.text import printable
@@ -48,7 +48,7 @@ def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite:
     data = format_tensors(tensors)
     config = {
         "kind": KIND,
-        "version": VERSION if has_newer_parts(transformer) else 1,
+        "version": VERSION if newer_parts(transformer) else 1,
         **names_as_json(transformer),
         "layers": [{"heads": len(layer.heads)} for layer in transformer.layers],
         "history": frames_as_json(transformer.history),
@@ -56,14 +56,6 @@ def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite:
     }
     written = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
     write_folder(folder, {WEIGHTS: data, CONFIG: written}, _ours, overwrite=overwrite)
-
-
-def has_newer_parts(transformer: Transformer) -> bool:
-    """Whether something is there beyond the matrices, relu and LayerNorm of the paper's model."""
-    plain = ("query", "key", "value", "output", "w1", "b1", "w2", "b2", "gain", "bias", "epsilon")
-    beside = transformer.embedding_norm is not None or transformer.output_bias is not None
-    arrays = (name for _, part in weights_of(transformer) for name, _ in part.arrays())
-    return beside or bool(choices(transformer)) or any(name not in plain for name in arrays)
 
 
 def names_as_json(transformer: Transformer) -> dict[str, Any]:

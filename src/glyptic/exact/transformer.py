@@ -546,6 +546,17 @@ def choices(transformer: Transformer) -> dict[str, str | bool]:
     return found
 
 
+_OF_THE_PAPER = ("query", "key", "value", "output", "w1", "b1", "w2", "b2", "gain", "bias", "epsilon")
+
+
+def newer_parts(transformer: Transformer) -> list[str]:
+    """The parts and choices beyond the paper's matrices, relu and LayerNorm, by name: what older readers would not know."""
+    found = [name for name in ("embedding_norm", "output_bias") if getattr(transformer, name) is not None]
+    for prefix, part in weights_of(transformer):
+        found += [f"{prefix}.{name}" for name, _ in part.arrays() if name not in _OF_THE_PAPER]
+    return [*found, *choices(transformer)]
+
+
 def _rows(array: Codes | None) -> int:
     return len(array) if array is not None and array.ndim else 0  # a number in place of an array is told later, as its shape
 
@@ -750,6 +761,7 @@ __all__ = [
     "Transformer",
     "choices",
     "map_codes",
+    "newer_parts",
     "parts",
     "weights_of",
 ]
