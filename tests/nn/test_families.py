@@ -268,3 +268,61 @@ def test_sharded_checkpoints_load(tmp_path: Path) -> None:
     tokens = torch.randint(0, 30, (2, 7))
     with torch.no_grad():
         assert difference(theirs(tokens).logits, nn.load(tmp_path)(tokens)) <= 1e-5
+
+
+BASES = {"opt": "model", "roberta": "roberta", "distilbert": "distilbert", "deit": "deit"}
+
+
+@pytest.mark.parametrize("name", BASES)
+@torch.no_grad()
+def test_the_base_models_of_other_families_load_without_prefix_and_head(name: str, tmp_path: Path) -> None:
+    whole = oracles.scramble(oracles.FAMILIES[name]())
+    getattr(whole, BASES[name]).save_pretrained(tmp_path)
+    ours = nn.load(tmp_path)
+    inputs = torch.randn(2, 3, 15, 15) if name == "deit" else torch.randint(3, 30, (2, 7))
+    if name == "opt":  # whose output is tied, and so is there
+        assert difference(whole(inputs).logits, ours(inputs)) <= 1e-5
+    else:
+        assert difference(getattr(whole, BASES[name])(inputs).last_hidden_state, ours(inputs)) <= 1e-5
+
+
+@pytest.mark.parametrize("name", sorted(oracles.FAMILIES.keys() - {"llama"}))
+def test_shards_of_every_family_hold_the_same_model(name: str, tmp_path: Path) -> None:
+    theirs = oracles.scramble(oracles.FAMILIES[name]())
+    theirs.save_pretrained(tmp_path / "one")
+    theirs.save_pretrained(tmp_path / "many", max_shard_size="8KB")
+    assert len(list((tmp_path / "many").glob("*.safetensors"))) > 1
+    one, many = nn.load(tmp_path / "one").state_dict(), nn.load(tmp_path / "many").state_dict()
+    assert one.keys() == many.keys() and all(torch.equal(one[key], many[key]) for key in one)
+
+
+@torch.no_grad()
+def test_gemma_in_bfloat16_rounds_what_the_public_one_rounds(tmp_path: Path) -> None:
+    """√D in bfloat16 (55.5 for 3072, and not 55.43), and γ = 1 + weight in float32: the norm of the embeddings to the bit."""
+    theirs, ours = pair("gemma", {}, torch.bfloat16, tmp_path)
+    tokens = torch.randint(3, 30, (3, 11))
+    embedded = ours.embedding.look_up(tokens, None)
+    assert torch.equal(theirs.model.embed_tokens(tokens), embedded)
+    assert not torch.equal(embedded, ours.embedding.token(tokens) * 24**0.5)  # what Vaswani's would be
+    theirs_normed, ours_normed = theirs.model.layers[0].input_layernorm(embedded), ours.stack.blocks[0].ln1(embedded)
+    assert (theirs_normed - ours_normed).abs().max() <= 2**-7 * theirs_normed.abs().max()
+    assert (theirs_normed != ours_normed).float().mean() < 0.01  # sums in another order may round otherwise
+
+
+@torch.no_grad()
+def test_queries_and_keys_are_shown_in_the_public_order_around_their_norm(tmp_path: Path) -> None:
+    theirs, ours = pair("qwen3", {}, torch.float64, tmp_path)
+    tokens, attention = torch.randint(3, 30, (2, 5)), theirs.model.layers[0].self_attn
+    found = nn.record(ours, tokens, names=["blocks.0.ln1.hook_normalized", "blocks.0.attn.*hook_*"]).activations
+    x = found["blocks.0.ln1.hook_normalized"] * theirs.model.layers[0].input_layernorm.weight
+    for part, project, norm in (("q", attention.q_proj, attention.q_norm), ("k", attention.k_proj, attention.k_norm)):
+        before = project(x).unflatten(-1, (-1, 10))
+        assert (found[f"blocks.0.attn.hook_{part}"] - before).abs().max() < 1e-12
+        scaled = before / (before.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+        assert (found[f"blocks.0.attn.{part}_norm.hook_normalized"] - scaled).abs().max() < 1e-12
+        turned = found[f"blocks.0.attn.hook_rot_{part}"][:, 0]  # position 0 turns by no angle
+        assert (turned - (scaled * norm.weight)[:, 0]).abs().max() < 1e-12
+    name = "blocks.0.attn.q_norm.hook_normalized"
+    with nn.edited(ours, {name: nn.ablate(heads=[2])}):
+        silent = nn.record(ours, tokens, names="blocks.0.attn.hook_rot_q").activations["blocks.0.attn.hook_rot_q"]
+    assert silent[:, :, 2].abs().max() == 0 and silent[:, :, 1].abs().min() > 0

@@ -149,7 +149,7 @@ SIZES |= {
         "vocab_size": (31, 33),
         "max_position_embeddings": (16, 19),
     },
-    "deit": SIZES["vit"],
+    "deit": {**SIZES["vit"], "image_size": (10, 15, 15, 15, [10, 15]), "patch_size": (5, 5, 5, 5, 5, [5, 5], 4)},
 }
 # What the classes declare besides sizes, each with values that differ in effect if the field has any.
 CHOICES: dict[str, tuple[Any, ...]] = {
@@ -210,7 +210,6 @@ OLD: dict[str, tuple[Any, ...]] = {
     "max_length": (20,),
     "quantization_config": (None, {"bits": 4}),
     "normalize_before": FLAGS,
-    "hidden_activation": (None, "gelu_pytorch_tanh", "relu"),
     "unheard_of": (1, None, "gelu"),
     "layer_norm_eps": EPSILONS,
     "hidden_act": ("relu", "gelu"),

@@ -2,8 +2,8 @@
 
     MultiHead(X) = Concat(head_1 … head_H) W_O,   head_h = Attention(X W_Q^h, X W_K^h, X W_V^h)
 
-With `query_key_norm` each head's queries and keys are of one length, norm(X W_Q^h) and norm(X W_K^h), before anything turns
-them: scores then stay bounded however large the matrices grow.
+With `query_key_norm` each head attends by norm(X W_Q^h) and norm(X W_K^h): scores then stay bounded however large the matrices
+grow.
 
 All heads' matrices stand side by side in one, so that a layer is two matrix products. (`lecture.py` has the sum over
 heads with a matrix each, and the tests show the equality.) Hook names and shapes are TransformerLens's.
