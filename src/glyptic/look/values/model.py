@@ -57,6 +57,8 @@ def model_view(
     >>> view.kind, view.data["sequences"], [site["maps"]["shape"] for site in view.data["sites"]]
     ('model', [['b', 'c', 'd', 'b', 'c']], [[4, 15]])
     """
+    if model.config.distillation_token:
+        raise InputError("distillation_token=True: pages have a place for one class token; look into a ViT without a second one.")
     twin = with_backend(model, "reference").eval()
     given = read_input(twin, inputs, vocabulary)
     other = None if corrupted is None else _corrupted(twin, given, corrupted, vocabulary)

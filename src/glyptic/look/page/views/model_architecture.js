@@ -40,9 +40,9 @@
     const matrix = (name, a, b) => [name, `${G.model.count(a)} × ${G.model.count(b)}`];
     if (part === "attention" || part === "cross") return [matrix(H === 1 ? "Q" : G.t("model.shape_q", {n: H}), D, H * K), matrix(groups === 1 ? G.t("model.shape_kv_one") : G.t("model.shape_kv", {n: groups}), D, groups * K), matrix(G.t("model.shape_o"), H * K, D), [G.t("model.shape_head"), String(K)]];
     if (part === "feed_forward") return [matrix(gated(config) ? "W₁, W₃" : "W₁", D, F), matrix("W₂", F, D)];
-    if (part === "embedding") return config.kind === "vit" ? [matrix(G.t("model.shape_patch"), config.channels * config.patch_size ** 2, D), [G.t("model.shape_patches"), `${config.image_size / config.patch_size} × ${config.image_size / config.patch_size}`]] : config.vocabulary ? [matrix("E", config.vocabulary, D)] : [[G.t("model.shape_vectors"), String(D)]];
+    if (part === "embedding") return config.kind === "vit" ? [matrix(G.t("model.shape_patch"), config.channels * config.patch_size ** 2, D), [G.t("model.shape_patches"), `${config.image_size / config.patch_size} × ${config.image_size / config.patch_size}`]] : config.vocabulary ? [matrix("E", config.vocabulary, config.embedding_width ?? D)] : [[G.t("model.shape_vectors"), String(D)]];
     if (part === "positions") return config.positions === "learned" ? [matrix("P", rows ?? config.context, D)] : [];
-    if (part === "output") return config.head === "class" ? [matrix("W", D, config.classes)] : config.vocabulary && config.head !== "none" ? [matrix(config.tied ? "Eᵀ" : "W", D, config.vocabulary)] : [];
+    if (part === "output") return config.head === "class" ? [matrix("W", D, config.classes)] : config.vocabulary && config.head !== "none" ? [matrix(config.tied ? "Eᵀ" : "W", config.embedding_width ?? D, config.vocabulary)] : [];
     return [[G.t("model.shape_vector"), String(D)]];
   }
 
