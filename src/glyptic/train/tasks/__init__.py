@@ -1,0 +1,1 @@
+"""Tasks, one file a family; `registry.open` gives one by its name."""
