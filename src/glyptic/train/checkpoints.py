@@ -1,4 +1,4 @@
-"""A small training run in one file: weights, moments of the optimizer, step and history; for those that are part of something larger."""
+"""A small run in one file: weights, moments of the optimizer, step and history; for runs that are part of something larger."""
 
 from __future__ import annotations
 
