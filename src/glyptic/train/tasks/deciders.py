@@ -40,7 +40,7 @@ class LanguageTask:
     language: FormalLanguage
     max_length: int
     held_out: int = 8
-    """One word in so many is kept from training; 0: none, and then the evaluation is on all words, or on others that are drawn."""
+    """One word in so many is kept from training; 0: none, and the evaluation is on all words, or on others that are drawn."""
     also: tuple[str, ...] = ()
     """Words that are learned besides, such as those a proof has found answered wrongly."""
     measure: str = field(default="balanced", init=False)
