@@ -92,8 +92,11 @@ def _is_public(folder: Path) -> bool:
 
 def _is_of_runs(folder: Path) -> bool:
     """Whether a folder has rows of training, itself or in its folders, and is not a transformer."""
-    there = os.path.isdir(folder) and not os.path.lexists(folder / "config.json")
-    return there and any(True for pattern in ("*.jsonl", "*/*.jsonl") for _ in folder.glob(pattern))
+    try:
+        there = folder.is_dir() and not os.path.lexists(folder / "config.json")
+        return there and any(next(folder.glob(pattern), None) for pattern in ("*.jsonl", "*/*.jsonl"))
+    except (OSError, ValueError):  # a name too long, or with a zero in it
+        return False
 
 
 def _refuse(what: str, **given: Any) -> None:
