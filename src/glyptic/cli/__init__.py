@@ -33,6 +33,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lint": ("glyptic.cli.lint:LintCommand", "what the errata taught to look for in a transformer, by severity"),
     "look": ("glyptic.cli.look:LookCommand", "a page that shows a model, a proof or a lesson, and computes: one HTML file"),
     "studio": ("glyptic.cli.studio:StudioCommand", "the same pages live in the browser: edit a model, and prove what it computes"),
+    "generate": ("glyptic.cli.generate:GenerateCommand", "let a trained decoder go on after a prompt, as it comes"),
+    "translate": ("glyptic.cli.translate:TranslateCommand", "translate texts with a trained encoder–decoder"),
+    "recipes": ("glyptic.cli.recipes:RecipesCommand", "train by recipes, and see whether each reaches what it should"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (
