@@ -38,10 +38,15 @@ class RecipesCommand:
         recipes = [read_recipe(file) for file in files]  # all are read before any is run
         missed = 0
         for recipe in recipes:
-            folder = None if self.out is None else Path(self.out) / (f"{recipe.name}-small" if self.small else recipe.name)
+            folder = (
+                None if self.out is None else Path(self.out) / (f"{recipe.name}-small" if self.small else recipe.name)
+            )
             done = run_recipe(recipe, folder, small=self.small)
             measured = ", ".join(f"{name} {value:.4g}" for name, value in done.metrics.items())
             said = "small" if self.small else f"MISSED: {done.missed}" if done.missed else "reached"
-            print(f"{recipe.name}: {measured}; {done.steps} steps, {done.seconds:.0f} s of processor time; {said}", flush=True)
+            print(
+                f"{recipe.name}: {measured}; {done.steps} steps, {done.seconds:.0f} s of processor time; {said}",
+                flush=True,
+            )
             missed += bool(done.missed)
         return int(missed > 0)

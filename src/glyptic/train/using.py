@@ -84,11 +84,15 @@ def continued(
         raise InputError(f"the prompt has {len(numbers)} tokens, and {used.where} reads {config.context - 1} at most.")
     wanted = min(room, MOST) if most is None else most
     if config.positions == "learned" and wanted > room:
-        raise InputError(f"{wanted} tokens after {len(numbers)} of the prompt are more than the model's {config.context} places.")
+        raise InputError(
+            f"{wanted} tokens after {len(numbers)} of the prompt are more than the model's {config.context} places."
+        )
     return _pieces(used, numbers, wanted, sampling or nn.Sampling(), seed, beams)
 
 
-def _pieces(used: InUse, numbers: list[int], most: int, sampling: nn.Sampling, seed: int | None, beams: int) -> Iterator[str]:
+def _pieces(
+    used: InUse, numbers: list[int], most: int, sampling: nn.Sampling, seed: int | None, beams: int
+) -> Iterator[str]:
     if beams > 1:
         found = nn.beam_search(used.model, [numbers], most, beams=beams)[0][0]
         yield _spelt(used.tokens, [*numbers, *found.tokens], len(numbers), end=True)
