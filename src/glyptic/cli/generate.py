@@ -44,7 +44,7 @@ class GenerateCommand:
     """Of what is drawn: the same seed, the same text."""
     beams: Annotated[int, Count(1, 1000)] = 1
     """Keep so many beginnings at a time, and print the most likely text when it is whole."""
-    weights: Literal["best", "last"] = "best"
+    which: Literal["best", "last"] = "best"
     """Of a run: those of its best evaluation, or its last ones."""
 
     def main(self) -> None:
@@ -56,7 +56,7 @@ class GenerateCommand:
             refuse_idle(self, drawn, "at --temperature 0, which takes the most likely token")
         if self.beams > 1:
             refuse_idle(self, ("temperature", *drawn), "with --beams, which draw nothing")
-        used = in_use(self.run, self.weights)
+        used = in_use(self.run, self.which)
         if used.decides:
             refuse_idle(self, ("most", "temperature", *drawn, "beams"), "on a decider, which gives one answer")
             return print(answer(used, self.prompt))

@@ -30,13 +30,13 @@ class TranslateCommand:
     """New tokens at most, for each text."""
     beams: Annotated[int, Count(1, 1000)] = 1
     """Keep so many beginnings at a time, instead of the most likely token each time."""
-    weights: Literal["best", "last"] = "best"
+    which: Literal["best", "last"] = "best"
     """Of a run: those of its best evaluation, or its last ones."""
 
     def main(self) -> None:
         from glyptic.train.using import in_use, translations
 
-        used = in_use(self.run, self.weights)
+        used = in_use(self.run, self.which)
         if self.text:
             for text in translations(used, [*self.text], self.most, self.beams):
                 print(text)
