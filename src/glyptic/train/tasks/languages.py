@@ -41,7 +41,10 @@ class Regular:
         return self.automaton.alphabet
 
     def beginnings(self, words: Letters) -> Verdict:
-        moves, accepting = np.array(self.automaton.moves), np.isin(range(len(self.automaton.moves)), [*self.automaton.accepting])
+        moves, accepting = (
+            np.array(self.automaton.moves),
+            np.isin(range(len(self.automaton.moves)), [*self.automaton.accepting]),
+        )
         state = np.full(len(words), self.automaton.start)
         found = np.empty(words.shape, dtype=bool)
         for place in range(words.shape[1]):
@@ -166,7 +169,7 @@ def words_of(rng: np.random.Generator, language: FormalLanguage, length: int, co
     """Words of one length to learn from, members and others as evenly as the language admits.
 
     Half are members. Of the others half are members with up to three letters drawn anew, since what is nearly a member teaches
-    most, and half are any words; one that turns out a member is drawn anew a few times.
+    most, and half are any words; one that turns out a member is drawn anew some times.
     """
     size = len(language.alphabet)
     members = language.members(rng, length, count - count // 2 + count // 4)
@@ -178,7 +181,7 @@ def words_of(rng: np.random.Generator, language: FormalLanguage, length: int, co
         rows = np.flatnonzero(rng.random(len(near)) < 2 / 3)
         near[rows, rng.integers(0, length, len(rows))] = rng.integers(0, size, len(rows))
     others = np.concatenate([near, anything[: count // 2 - len(near)]])
-    for _ in range(10):
+    for _ in range(50):
         wrong = np.flatnonzero(language.beginnings(others)[:, -1]) if len(others) else np.array([], dtype=np.int64)
         if not len(wrong):
             break
