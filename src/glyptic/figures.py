@@ -85,7 +85,7 @@ def strokes(panels: Sequence[Sequence[Any]]) -> dict[Any, Any]:
 
 def _stroke(figure: Any) -> None:
     """Give strokes to plain lines that only their colours tell apart, and to the same in the legends."""
-    # A key in grey, without a line of its own, says that strokes mean something already.
+    # A plain key in grey, without a line of its own, says that strokes mean something already.
     panels = [axes for axes in figure.axes if not any(map(_is_key, axes.get_lines()))]
     plain = [[line for line in axes.get_lines() if _is_plain(line)] for axes in panels]
     named = {line.get_color() for panel in plain for line in panel if not line.get_label().startswith("_")}
@@ -98,7 +98,7 @@ def _stroke(figure: Any) -> None:
 
 
 def _is_key(line: Any) -> bool:
-    return line.get_color() == COLOURS["muted"] and not len(line.get_xdata())
+    return _is_plain(line) and line.get_color() == COLOURS["muted"] and not len(line.get_xdata())
 
 
 def _is_plain(line: Any) -> bool:
