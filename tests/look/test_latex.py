@@ -342,6 +342,12 @@ def test_a_flag_without_effect_is_refused(words: str, capsys: pytest.CaptureFixt
     assert "--latex has no effect" in capsys.readouterr().err
 
 
+@compiled
+def test_names_that_are_wider_than_they_are_long_fit(tmp_path: Path) -> None:
+    """Signs that are given by their numbers, and names of five hundred: no column runs into the next, no line out of the page."""
+    compile_fragments(tmp_path, *everything("😀🌈漢字", "ﬁ½№Ⅻ", "n" * 500, "漢" * 40, "x.1", "x.2"))
+
+
 def test_a_name_may_end_in_more_digits_than_a_number_has() -> None:
     everything("x." + "1" * 5000, "x.1", "x.2")
 
