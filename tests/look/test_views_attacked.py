@@ -9,10 +9,13 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 from tests.look.chromium import axe, browser, needs_chromium, page_of  # noqa: F401 (browser is a fixture)
 from tests.look.gallery import MADE, gallery
 
+from glyptic import look, programs
 from glyptic.look import pages
 
 pytestmark = needs_chromium
@@ -103,6 +106,29 @@ def test_what_is_seen_is_exported(browser: Any, name: str, tmp_path: Path) -> No
                     assert formulas == []
 
 
+def test_the_picture_is_what_is_seen(browser: Any) -> None:  # noqa: F811
+    """What has scrolled out of its box, and what is folded away, is not drawn over its neighbours; what sticks stays on top."""
+    with page_of(browser, look.page(programs.open("parity:64"), "01" * 32)) as tab:
+        with tab.expect_download() as saved:
+            tab.click("#save-png")
+        made = Image.open(saved.value.path()).convert("L")
+        seen = Image.open(io.BytesIO(tab.locator("#view").screenshot())).convert("L")
+        made = made.resize((made.width // 2, made.height // 2)).crop((16, 16, 16 + seen.width, 16 + seen.height))
+        coarse = [np.asarray(each.resize((seen.width // 8, seen.height // 8), Image.Resampling.BOX), float) for each in (made, seen)]
+        unlike = abs(coarse[0] - coarse[1])
+        assert unlike.mean() < 5 and (unlike > 60).mean() < 0.006, (unlike.mean(), (unlike > 60).mean())
+        text = tab.evaluate("G.svgText(document.getElementById('view'))")
+        assert "How it is read" in text and "leftmost" not in text and "Products" not in text
+
+
+def test_a_picture_too_large_for_a_canvas_is_made_smaller(browser: Any) -> None:  # noqa: F811
+    with page_of(browser, gallery("norms")) as tab:
+        tab.evaluate("document.getElementById('view').style.width = '30000px'")
+        with tab.expect_download(timeout=20000) as saved:
+            tab.click("#save-png")
+        assert 10_000 < Image.open(saved.value.path()).width <= 16_000
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_keys_alone(browser: Any, name: str) -> None:  # noqa: F811
     """`?` shows the keys and Escape closes; Tab reaches what it can and never gets stuck; every key of the list does no harm."""
@@ -112,7 +138,7 @@ def test_keys_alone(browser: Any, name: str) -> None:  # noqa: F811
         assert tab.is_visible("dialog[open]")
         told = tab.eval_on_selector_all("dialog th", "all => all.map((each) => each.textContent)")
         tab.keyboard.press("Escape")
-        assert tab.query_selector("dialog") is None
+        tab.wait_for_selector("dialog", state="detached")
         for key in (*"[]<>,.nvamxlr0123456789+-?", "Escape", "Home", "End", "Enter", "ArrowUp", "ArrowRight", "ArrowDown", "ArrowLeft", "Escape"):
             tab.keyboard.press(key)
             if tab.query_selector("dialog[open]"):
@@ -122,7 +148,7 @@ def test_keys_alone(browser: Any, name: str) -> None:  # noqa: F811
         for _ in range(12):
             tab.keyboard.press("Tab")
             seen.add(tab.evaluate("document.activeElement.outerHTML.slice(0, 300)"))
-        assert len(seen) >= 10
+        assert len(seen) >= 7
 
 
 @pytest.mark.parametrize("name", MADE)
