@@ -35,9 +35,10 @@ def exact_view(
     input: Input | None = None,
     *,
     steps: int = 1,
-    against: tuple[Transformer, Input] | None = None,
+    against: Transformer | tuple[Transformer, Input] | None = None,
 ) -> View:
-    """The page of a transformer on an input, live; `against` opens another run beside it, at the first cell that differs.
+    """The page of a transformer on an input, live; `against` opens another run beside it, at the first cell that differs:
+    another transformer on the same input, or with an input of its own.
 
     >>> from glyptic import programs
     >>> view = exact_view(programs.open("parity:4", "fixed:4"), "0111")
@@ -47,13 +48,13 @@ def exact_view(
     tokens = _chosen(transformer) if input is None else transformer.tokens(input)
     sides = [_side(transformer, tokens, steps)]
     if against is not None:
-        other = _pair(against)
+        other = (against, tokens) if isinstance(against, Transformer) else _pair(against)
         sides.append(_side(other[0], other[0].tokens(other[1]), 1))
     return View("exact", _title(transformer, tokens), {"sides": sides})
 
 
 @checked
-def run_view(run: Run, *, against: tuple[Transformer, Input] | None = None) -> View:
+def run_view(run: Run, *, against: Transformer | tuple[Transformer, Input] | None = None) -> View:
     """The page of a run: its own transformer, input and steps.
 
     >>> from glyptic import programs
@@ -66,7 +67,7 @@ def run_view(run: Run, *, against: tuple[Transformer, Input] | None = None) -> V
 
 def _pair(against: Any) -> tuple[Transformer, Input]:
     if not isinstance(against, tuple) or len(against) != 2 or not isinstance(against[0], Transformer):
-        raise refused("against", against, "a pair of a Transformer and an input")
+        raise refused("against", against, "a Transformer, or a pair of one and an input")
     return against
 
 
