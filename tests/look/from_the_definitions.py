@@ -15,7 +15,14 @@ from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
 
-NAMED = {"fp16": (5, 10), "bf16": (8, 7), "fp8_e5m2": (5, 2), "fp6_e3m2": (3, 2), "fp6_e2m3": (2, 3), "fp4_e2m1": (2, 1)}
+NAMED = {
+    "fp16": (5, 10),
+    "bf16": (8, 7),
+    "fp8_e5m2": (5, 2),
+    "fp6_e3m2": (3, 2),
+    "fp6_e2m3": (2, 3),
+    "fp4_e2m1": (2, 1),
+}
 Column = list[Fraction]
 
 
@@ -44,7 +51,11 @@ def positives(name: str) -> list[Fraction]:
 def _ieee(e: int, m: int, greatest: int, top: Fraction | None) -> list[Fraction]:
     least = 2 - (1 << (e - 1))
     found = {Fraction(k) * Fraction(2) ** (least - m) for k in range(1, 1 << m)}
-    found |= {Fraction((1 << m) + k) * Fraction(2) ** (power - m) for power in range(least, greatest + 1) for k in range(1 << m)}
+    found |= {
+        Fraction((1 << m) + k) * Fraction(2) ** (power - m)
+        for power in range(least, greatest + 1)
+        for k in range(1 << m)
+    }
     return sorted(value for value in found if top is None or value <= top)
 
 
@@ -181,7 +192,7 @@ class Machine:
             all_mixed.append(mixed)
             out.append(self.apply(self.matrix(head.output), mixed))
         place = f"layer.{name[0]}.head.{name[1]}"
-        for part, columns in dict(query=q, key=k, value=v, mixed=all_mixed, output=out).items():
+        for part, columns in {"query": q, "key": k, "value": v, "mixed": all_mixed, "output": out}.items():
             self.keep(f"{place}.{part}", columns)
         self.stages[f"{place}.scores"], self.stages[f"{place}.weights"] = all_scores, all_weights
         return out

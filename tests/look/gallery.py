@@ -27,8 +27,26 @@ from glyptic.theorems.proving import prove_all
 
 SCRIPT = "<script>alert(1)</script>"
 NAMES = [
-    *(SCRIPT, "</title><img src=x onerror=alert(1)>", '"\'`&amp;', "__proto__", "constructor", "=cmd|' /C calc'!A0", "YES"),
-    *("\u05e9\u05dc\u05d5\u05dd", "e\u0301\U0001f600", "core.close", "{name}", "n" * 10_000, "a b", "x@1", "w:1;2", "-1"),
+    *(
+        SCRIPT,
+        "</title><img src=x onerror=alert(1)>",
+        "\"'`&amp;",
+        "__proto__",
+        "constructor",
+        "=cmd|' /C calc'!A0",
+        "YES",
+    ),
+    *(
+        "\u05e9\u05dc\u05d5\u05dd",
+        "e\u0301\U0001f600",
+        "core.close",
+        "{name}",
+        "n" * 10_000,
+        "a b",
+        "x@1",
+        "w:1;2",
+        "-1",
+    ),
 ]
 
 
@@ -58,12 +76,16 @@ def _model(kind: str, length: int = 0) -> View:
     from glyptic.look.values.model import model_view
 
     tokens = [number % 8 for number in range(length)] if length else given(kind)
-    return model_view(small(kind), tokens, vocabulary=NAMES[:8], classes=NAMES[:3], effort=0 if length else 4e12, title=NAMES[0])
+    return model_view(
+        small(kind), tokens, vocabulary=NAMES[:8], classes=NAMES[:3], effort=0 if length else 4e12, title=NAMES[0]
+    )
 
 
 def _proof() -> tuple[View, ...]:
     (x,) = variables("x")
-    return proof_view(check(Claim(Values("x"), x + B == B, requires=x > 0, name=NAMES[0]), "fixed:2", workers=1, progress=False))
+    return proof_view(
+        check(Claim(Values("x"), x + B == B, requires=x > 0, name=NAMES[0]), "fixed:2", workers=1, progress=False)
+    )
 
 
 def _sweep() -> View:
@@ -73,7 +95,10 @@ def _sweep() -> View:
 
 
 def _training() -> View:
-    rows = [{"step": step, "time": step / 3, **{name: step - place for place, name in enumerate(NAMES)}} for step in range(5)]
+    rows = [
+        {"step": step, "time": step / 3, **{name: step - place for place, name in enumerate(NAMES)}}
+        for step in range(5)
+    ]
     rows[2][NAMES[0]] = float("nan")
     return training_view({**dict.fromkeys(NAMES, rows), "one": rows[:1]}, lines={NAMES[0]: 1.0})
 
@@ -95,9 +120,13 @@ MADE: dict[str, Callable[[], View | tuple[View, ...]]] = {
     "training": _training,
     "sweep": _sweep,
     "theorems": lambda: theorems_view(prove_all(["fixed:2"], ["zero.at"], workers=1, progress=False)),
-    "precision": lambda: precision_view(LeastPrecision(NAMES[0], (Need(1, 0, 2, 1, 1, 1, NAMES[1]), Need(2, 0, None, 1, 1, 1, NAMES[2])), 6)),
+    "precision": lambda: precision_view(
+        LeastPrecision(NAMES[0], (Need(1, 0, 2, 1, 1, 1, NAMES[1]), Need(2, 0, None, 1, 1, 1, NAMES[2])), 6)
+    ),
     "automaton": lambda: automaton_view(languages.tomita(4), "0110"),
-    "machine": lambda: machine_view(NAMES, [[(i + j) % 3 for j in range(len(NAMES))] for i in range(3)], outputs=NAMES[:3], word=NAMES[:5]),
+    "machine": lambda: machine_view(
+        NAMES, [[(i + j) % 3 for j in range(len(NAMES))] for i in range(3)], outputs=NAMES[:3], word=NAMES[:5]
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Curves under attack: metrics at the ends of doubles, nearly constant, without a number, of hostile names; what is exported is so."""
+"""Curves under attack: metrics at the ends of doubles, nearly constant, without a number, of hostile names; their CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ from glyptic.look import Page
 from glyptic.look.values.training import training_view
 
 pytestmark = needs_chromium
-HOSTILE = ["<script>alert(1)</script>", "</title><img src=x onerror=alert(1)>", "__proto__", "constructor", "=1+1", '"\'`', "שלום \u202eabc", "n" * 10_000]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</title><img src=x onerror=alert(1)>",
+    "__proto__",
+    "constructor",
+    "=1+1",
+    "\"'`",
+    "שלום \u202eabc",
+    "n" * 10_000,
+]
 
 
 def rows(*losses: float, name: str = "loss") -> list[dict[str, Any]]:
@@ -50,12 +59,17 @@ def test_any_curve_is_drawn_at_once(browser: Any, losses: tuple[float, ...]) -> 
     """Ticks are few and told apart, on straight and on logarithmic axes; no number becomes NaN in the picture."""
     for log in ("0", "1"):
         with page_of(browser, Page((training_view({"run": rows(*losses)}),)), f"#logy={log}&logx={log}") as tab:
-            marks = tab.eval_on_selector_all("svg.curves text[text-anchor=end]", "all => all.map((each) => each.textContent)")
+            marks = tab.eval_on_selector_all(
+                "svg.curves text[text-anchor=end]", "all => all.map((each) => each.textContent)"
+            )
             assert len(marks) <= 40 and len({*marks}) == len(marks), marks
             assert "NaN" not in tab.eval_on_selector("svg.curves", "each => each.outerHTML")
 
 
-@pytest.mark.parametrize("values", [(1.0, 1.0 + 2**-52), (1e300, 1e300 * (1 + 2**-50)), (-1.7e308, 1.7e308), (0.99981, 0.99985), (1e-20, 3e-20)])
+@pytest.mark.parametrize(
+    "values",
+    [(1.0, 1.0 + 2**-52), (1e300, 1e300 * (1 + 2**-50)), (-1.7e308, 1.7e308), (0.99981, 0.99985), (1e-20, 3e-20)],
+)
 def test_any_plot_is_drawn_at_once(browser: Any, values: tuple[float, float]) -> None:  # noqa: F811
     with page_of(browser, Page((training_view({"run": rows(1, 2)}),))) as tab:
         marks, drawn = tab.evaluate(
@@ -91,7 +105,9 @@ def test_long_names_that_begin_alike_are_two_metrics() -> None:
 def test_the_csv_has_the_very_numbers(browser: Any) -> None:  # noqa: F811
     """Numbers are never quoted as formulas are; a name that begins like a formula is."""
     losses = [-1e30, -1e-7, -0.1, 1e300, 5e-324, 12345678901234567.0]
-    with page_of(browser, Page((training_view({"=cmd|' /C calc'!A0": rows(*losses), "-2+3": rows(1), "\uff1d1": rows(2)}),))) as tab:
+    with page_of(
+        browser, Page((training_view({"=cmd|' /C calc'!A0": rows(*losses), "-2+3": rows(1), "\uff1d1": rows(2)}),))
+    ) as tab:
         table = exported(tab)
         assert [float(row[2]) for row in table[1 : 1 + len(losses)]] == losses
         assert {row[0] for row in table[1:]} == {"'=cmd|' /C calc'!A0", "'-2+3", "'\uff1d1"}
@@ -107,7 +123,7 @@ def test_sixty_four_runs_and_one_more(browser: Any) -> None:  # noqa: F811
 
 
 def test_a_page_holds_any_text(browser: Any) -> None:  # noqa: F811
-    """Half a pair of surrogates is no text, a control character no sign in XML: the page and its pictures have a sign for them."""
+    """Half a pair of surrogates is no text, a control character no sign in XML: pages and pictures have a sign for them."""
     odd = [{"step": step, "loss\ud800 \U0001f600 e\u0301": 1.5, "\0\x01": 2.5} for step in range(3)]
     with page_of(browser, Page((training_view({"a\ud800\x08\x1b": odd}),), title="\ud800\0")) as tab:
         assert "loss" in tab.inner_text("select >> nth=0")
@@ -120,7 +136,20 @@ def test_a_page_holds_any_text(browser: Any) -> None:  # noqa: F811
                 assert "loss\ufffd \U0001f600 e\u0301" in "".join(root.itertext())
 
 
-@pytest.mark.parametrize("text", ["", "[]", "1", "{}", "{", '{"step": 1}', '{"a": {"b": 1}}', "[" * 10_000, json.dumps({"x" + str(i): 1 for i in range(5000)})])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "1",
+        "{}",
+        "{",
+        '{"step": 1}',
+        '{"a": {"b": 1}}',
+        "[" * 10_000,
+        json.dumps({"x" + str(i): 1 for i in range(5000)}),
+    ],
+)
 def test_what_is_no_row_of_training_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text(text)

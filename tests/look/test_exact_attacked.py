@@ -49,7 +49,12 @@ def test_tokens_with_spaces_are_appended_as_they_are(browser: Any) -> None:  # n
 
 def test_the_keyboard_keeps_its_place_when_all_is_computed_anew(browser: Any) -> None:  # noqa: F811
     with page_of(browser, page(programs.open("parity:4", "fixed:4"), "01"), "#open=1") as tab:
-        for place, key in (("ex-o-mask", "ArrowDown"), ("ex-o-products", "ArrowDown"), ("ex-token-1", "Enter"), ("ex-drop", "Enter")):
+        for place, key in (
+            ("ex-o-mask", "ArrowDown"),
+            ("ex-o-products", "ArrowDown"),
+            ("ex-token-1", "Enter"),
+            ("ex-drop", "Enter"),
+        ):
             tab.focus(f"#{place}")
             before = tab.evaluate("location.hash")
             tab.keyboard.press(key)
@@ -60,7 +65,8 @@ def test_the_keyboard_keeps_its_place_when_all_is_computed_anew(browser: Any) ->
 def test_the_ladder_says_what_its_rungs_lead_to(browser: Any) -> None:  # noqa: F811
     """Each rung is the given transformer in that format, whatever format is shown."""
     transformer = random_transformer("fixed:8", 4, Sizes(layers=2, heads=1, density=1.0))
-    rungs = "all => Object.fromEntries(all.map((each) => [each.dataset.format, each.querySelector('.answer').textContent.replace('≠ ', '')]))"
+    rungs = """all => Object.fromEntries(all.map((each) =>
+        [each.dataset.format, each.querySelector(".answer").textContent.replace("≠ ", "")]))"""
     with page_of(browser, page(transformer, "0110")) as tab:
         tab.wait_for_selector(".rung")
         given = tab.eval_on_selector_all(".rung", rungs)
@@ -81,7 +87,9 @@ def test_a_weight_that_the_new_format_has_not_is_told_at_once(browser: Any) -> N
 
 
 def test_steps_that_a_longer_input_leaves_no_room_for_are_told(browser: Any) -> None:  # noqa: F811
-    transformer = random_transformer("fixed:4", 1, Sizes(answers=("0", "1"), max_length=6)).with_options(ties="first", answer="logits")
+    transformer = random_transformer("fixed:4", 1, Sizes(answers=("0", "1"), max_length=6)).with_options(
+        ties="first", answer="logits"
+    )
     with page_of(browser, page(transformer, "010", steps=3)) as tab:
         assert len(tab.inner_text(".verdictbox").split("Chain of thought:")[1].split()) >= 3
         tab.fill("#ex-input", "010101")
@@ -110,7 +118,16 @@ def test_recorded_numbers_too_small_or_too_near_for_doubles(browser: Any) -> Non
         assert cells(tab) == traced(tiny, "a", "embedding")
         assert "e−623" in tab.inner_text("table.stream tr[data-i='0'] td")
     add = FeedForward.of("exact:10", [[0, 1]], [0], [["1/10"], [0]], [0, 0])
-    near = Transformer.of("exact:10", "a", ["x", "y"], [[10**17, 1]], [[1, 0]], ["NO"], layers=[Layer((), add)], options=Options(answer="logits"))
+    near = Transformer.of(
+        "exact:10",
+        "a",
+        ["x", "y"],
+        [[10**17, 1]],
+        [[1, 0]],
+        ["NO"],
+        layers=[Layer((), add)],
+        options=Options(answer="logits"),
+    )
     with page_of(browser, page(near, "a")) as tab:
         assert cells(tab)["x"] == ["1000000000000000001/10"]
         assert tab.eval_on_selector_all("table.stream td.changed", "all => all.length") == 1
@@ -128,19 +145,97 @@ def test_numbers_too_long_to_write_are_refused() -> None:
 def test_a_recorded_0_over_0_is_told_in_the_language_of_the_page(browser: Any, language: str) -> None:  # noqa: F811
     low = Transformer.of("fixed:30", "a", ["x"], [["-B"]], [[1], [1]], ["NO", "YES"])
     with page_of(browser, page(low, "a"), f"#lang={language}") as tab:
-        assert ("rounds to 0" if language == "en" else "redondea a 0") in tab.inner_text(".verdictbox"), tab.inner_text(".verdictbox")
+        assert ("rounds to 0" if language == "en" else "redondea a 0") in tab.inner_text(".verdictbox"), tab.inner_text(
+            ".verdictbox"
+        )
 
 
 FRAGMENTS = [
-    *("#view=0.5", "#view=-3", "#view=1e99", "#view=NaN", "#step=0.5", "#step=-1", "#step=1e300", "#steps=1e300", "#steps=-4", "#steps=2.5"),
-    *("#stage=constructor", "#stage=__proto__", "#stage=toString", "#stage=layer.99.hidden", "#cell=__proto__@0", "#cell=@", "#cell=odd@1e9"),
-    *("#cell=x@-1", "#part=head99", "#part=constructor", "#part=norms", "#layer=1.5", "#layer=-1", "#layer=1e9", "#at=1.5", "#at=1e9", "#at=-2"),
-    *("#format=constructor", "#format=fixed:512", "#format=exact", "#format=ieee:15,256", "#format=%00", "#format=fixed:8/even/even"),
-    *("#o.mask=constructor", "#o.scale=maybe", "#o.norm=pre", "#o.ties=", "#o.products=unrounded&o.attention=average&o.mask=strict&o.scale=true"),
-    *("#w=", "#w=;;;", "#w=a:b:c:d", "#w=output:0:0:1e9999", "#w=output:0.5:0:1", "#w=output:-1:0:1", "#w=output:0:0:", "#w=output:NaN:0:1"),
-    *("#w=__proto__:0:0:1", "#w=layers.0.heads:0:0:1", "#w=" + ";".join(["output:0:0:1"] * 2000), "#input=", "#input=%F0%9F%98%80", "#input=%"),
-    *("#input=" + "0" * 5000, "#input=%20%20", "#lang=xx", "#lang=__proto__", "#light=x", "#size=x", "#zeros=2&rows=9&whole=x&matrices=7&open=8"),
-    *("#" + "&" * 3000, "#=%=%=", "#" + "a" * 20000, "#%E0%A4%A", "#stage=" + "x" * 5000, "#tokens=0.0.9", "#tokens=x", "#tokens=" + "0." * 4000),
+    *(
+        "#view=0.5",
+        "#view=-3",
+        "#view=1e99",
+        "#view=NaN",
+        "#step=0.5",
+        "#step=-1",
+        "#step=1e300",
+        "#steps=1e300",
+        "#steps=-4",
+        "#steps=2.5",
+    ),
+    *(
+        "#stage=constructor",
+        "#stage=__proto__",
+        "#stage=toString",
+        "#stage=layer.99.hidden",
+        "#cell=__proto__@0",
+        "#cell=@",
+        "#cell=odd@1e9",
+    ),
+    *(
+        "#cell=x@-1",
+        "#part=head99",
+        "#part=constructor",
+        "#part=norms",
+        "#layer=1.5",
+        "#layer=-1",
+        "#layer=1e9",
+        "#at=1.5",
+        "#at=1e9",
+        "#at=-2",
+    ),
+    *(
+        "#format=constructor",
+        "#format=fixed:512",
+        "#format=exact",
+        "#format=ieee:15,256",
+        "#format=%00",
+        "#format=fixed:8/even/even",
+    ),
+    *(
+        "#o.mask=constructor",
+        "#o.scale=maybe",
+        "#o.norm=pre",
+        "#o.ties=",
+        "#o.products=unrounded&o.attention=average&o.mask=strict&o.scale=true",
+    ),
+    *(
+        "#w=",
+        "#w=;;;",
+        "#w=a:b:c:d",
+        "#w=output:0:0:1e9999",
+        "#w=output:0.5:0:1",
+        "#w=output:-1:0:1",
+        "#w=output:0:0:",
+        "#w=output:NaN:0:1",
+    ),
+    *(
+        "#w=__proto__:0:0:1",
+        "#w=layers.0.heads:0:0:1",
+        "#w=" + ";".join(["output:0:0:1"] * 2000),
+        "#input=",
+        "#input=%F0%9F%98%80",
+        "#input=%",
+    ),
+    *(
+        "#input=" + "0" * 5000,
+        "#input=%20%20",
+        "#lang=xx",
+        "#lang=__proto__",
+        "#light=x",
+        "#size=x",
+        "#zeros=2&rows=9&whole=x&matrices=7&open=8",
+    ),
+    *(
+        "#" + "&" * 3000,
+        "#=%=%=",
+        "#" + "a" * 20000,
+        "#%E0%A4%A",
+        "#stage=" + "x" * 5000,
+        "#tokens=0.0.9",
+        "#tokens=x",
+        "#tokens=" + "0." * 4000,
+    ),
 ]
 
 
@@ -178,10 +273,13 @@ def test_the_forty_first_change_of_a_weight_is_refused(browser: Any) -> None:  #
 
 def test_minus_infinity_of_two_formats_differs(browser: Any) -> None:  # noqa: F811
     """−B of fixed:4 is not −B of fixed:6, though both are written −∞; and a number is itself, however it is written."""
+
     def plain(format: str, last: Any) -> Transformer:
         return Transformer.of(format, "ab", ["x", "y"], [["-B", last], [0, 1]], [[1, 0], [0, 1]], ["NO", "YES"])
 
     one, other = plain("fixed:4", "B"), plain("fixed:6", "255/16")
     with page_of(browser, page(one, "a", against=(other, "a")), "#stage=embedding") as tab:
-        differs = tab.eval_on_selector_all(".streambox:first-of-type td.differs", "all => all.map((each) => each.dataset.i)")
+        differs = tab.eval_on_selector_all(
+            ".streambox:first-of-type td.differs", "all => all.map((each) => each.dataset.i)"
+        )
         assert sorted(set(differs)) == ["0"]

@@ -47,5 +47,5 @@ def test_models_of_pytorch_and_runs_of_training(tmp_path: Path) -> None:
     assert open_page(str(tmp_path / "run" / "metrics.jsonl")).views[0].kind == "training"
     for folder in (tmp_path / "run", tmp_path):  # a run, and a folder of runs
         assert [run["name"] for run in open_page(str(folder)).views[0].data["runs"]] == ["run"]
-    with pytest.raises(InputError, match="has no effect on the runs"):
+    with pytest.raises(InputError, match="has no effect on the folder"):
         open_page(str(tmp_path), "0110")

@@ -128,7 +128,10 @@ def as_script(data: Any) -> str:
     >>> as_script({"token": "</script><!--"})
     '{"token":"\\\\u003c/script>\\\\u003c!--"}'
     """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise InputError("the data of a page hold NaN or ∞ where a number stands, and JSON has neither; leave it out.") from None
     return _as_text(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

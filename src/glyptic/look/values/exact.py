@@ -37,8 +37,8 @@ def exact_view(
     steps: int = 1,
     against: Transformer | tuple[Transformer, Input] | None = None,
 ) -> View:
-    """The page of a transformer on an input, live; `against` opens another run beside it, at the first cell that differs: another
-    transformer on the same input, or on one of its own.
+    """The page of a transformer on an input, live; `against` opens another run beside it, at the first cell that differs:
+    another transformer on the same input, or with an input of its own.
 
     >>> from glyptic import programs
     >>> view = exact_view(programs.open("parity:4", "fixed:4"), "0111")
@@ -48,7 +48,7 @@ def exact_view(
     tokens = _chosen(transformer) if input is None else transformer.tokens(input)
     sides = [_side(transformer, tokens, steps)]
     if against is not None:
-        other = _pair((against, tokens) if isinstance(against, Transformer) else against)
+        other = (against, tokens) if isinstance(against, Transformer) else _pair(against)
         sides.append(_side(other[0], other[0].tokens(other[1]), 1))
     return View("exact", _title(transformer, tokens), {"sides": sides})
 
@@ -67,7 +67,7 @@ def run_view(run: Run, *, against: Transformer | tuple[Transformer, Input] | Non
 
 def _pair(against: Any) -> tuple[Transformer, Input]:
     if not isinstance(against, tuple) or len(against) != 2 or not isinstance(against[0], Transformer):
-        raise refused("against", against, "a pair of a Transformer and an input")
+        raise refused("against", against, "a Transformer, or a pair of one and an input")
     return against
 
 

@@ -5,6 +5,7 @@ Everything is computed here, once, and recorded; the page shows it, and says how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -106,8 +107,22 @@ def _data(
 def _record(model: Model, given: ModelInput, sites: list[AttentionSite], streams: list[ResidualStream], few: bool) -> None:
     side = model.config.image_size // model.config.patch_size if model.config.kind == "vit" else None
     edits = dict(listeners(sites, Measures(given.ids, side), few)) | dict(stream_listeners(model, streams))
-    with edited(model, edits):
+    with edited(model, {name: _finite(name, note) for name, note in edits.items()}):
         given.run(model)
+
+
+def _finite(name: str, note: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """What notes a value, and refuses it first if it is no number: NaN kept as a whole number would be shown as one."""
+
+    def checking(x: Tensor) -> Tensor:
+        if not bool(torch.isfinite(x).all()) or not bool(torch.isfinite(x.float().norm(dim=-1)).all()):
+            raise InputError(
+                f"the model has NaN, ∞ or numbers beyond float32 at {name} on this input, and a page shows numbers; "
+                "find the weights that are not finite, or the step of training before they were."
+            )
+        return note(x)
+
+    return checking
 
 
 def _measured(length: int, most: int, always: int | None = None) -> list[int]:

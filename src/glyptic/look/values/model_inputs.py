@@ -129,6 +129,8 @@ def _text(token: int, vocabulary: Vocabulary | None) -> str:
         return str(token)
     if callable(vocabulary):
         found: Any = vocabulary(token)
+    elif not isinstance(vocabulary, Mapping | Sequence):
+        raise refused("vocabulary", vocabulary, "a list of texts, a dictionary of them by number, or a function of the number")
     elif isinstance(vocabulary, Mapping):
         found = vocabulary.get(token, str(token))
     else:

@@ -40,10 +40,19 @@
     flush();
   }
 
-  function walk(out, element, place) {
+  // A part that shows only what is within its box: an inner picture with the same coordinates, which ends where the box ends.
+  function clipped(out, {x, y, width, height}) {
+    const inner = svg("svg", {x, y, width, height, viewBox: `${x} ${y} ${width} ${height}`, overflow: "hidden"});
+    if (width > 0 && height > 0) out.append(inner);
+    return inner;
+  }
+
+  // `sticky` takes what stays in sight while the rest scrolls under it, to be drawn last.
+  function walk(out, element, place, sticky = null) {
     const style = getComputedStyle(element);
     if (!visible(style) || element.closest("[data-not-exported]")) return;
     if (element.localName === "details" && element.className === "behind") return;
+    if (sticky && style.position === "sticky") { sticky.push([Number(style.zIndex) || 0, element]); return; }
     const at = () => place(element.getBoundingClientRect());
     if (element.localName === "svg") {
       const {x, y, width, height} = at(), copy = element.cloneNode(true);
@@ -65,15 +74,18 @@
     if (element.localName === "img") { const {x, y, width, height} = at(); out.append(svg("image", {x, y, width, height, href: element.src})); return; }
     box(out, element, style, place);
     if (["input", "select", "textarea"].includes(element.localName)) {
-      const {x, y, height} = at();
+      const {x, y, width, height} = at();
       const text = element.localName === "select" ? element.selectedOptions[0]?.textContent ?? "" : element.type === "range" ? "" : element.type === "checkbox" ? (element.checked ? "☑" : "☐") : element.value;
-      out.append(svg("text", {x: x + 5, y: y + height * 0.68, fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily}, text));
+      (element.type === "checkbox" ? out : clipped(out, {x, y, width: width - 4, height})).append(svg("text", {x: x + (element.type === "checkbox" ? 0 : 5), y: y + height * 0.68, fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily}, text));
       return;
     }
+    const cut = style.overflowX !== "visible" || style.overflowY !== "visible", inner = cut ? clipped(out, at()) : out, late = cut ? [] : sticky;
+    const shut = element.localName === "details" && !element.open;
     for (const child of element.childNodes) {
-      if (child.nodeType === Node.TEXT_NODE) { if (child.data.trim()) letters(out, child, style, place); }
-      else if (child.nodeType === Node.ELEMENT_NODE) walk(out, child, place);
+      if (child.nodeType === Node.TEXT_NODE) { if (!shut && child.data.trim()) letters(inner, child, style, place); }
+      else if (child.nodeType === Node.ELEMENT_NODE && (!shut || child.localName === "summary")) walk(inner, child, place, late);
     }
+    if (cut) for (const [, each] of late.sort(([a], [b]) => a - b)) walk(inner, each, place);
   }
 
   G.toSvg = (element) => {
@@ -90,10 +102,12 @@
   G.svgText = (element) => written(G.toSvg(element));
 
   G.toPng = (element) => new Promise((resolve, reject) => {
-    const picture = G.toSvg(element), image = new Image(), ratio = 2;
+    // Twice as fine as it is seen, or as fine as a canvas can be.
+    const picture = G.toSvg(element), image = new Image(), [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
+    const ratio = Math.min(2, 16000 / Math.max(width, height), Math.sqrt(1.6e8 / (width * height)));
     image.onload = () => {
       const canvas = document.createElement("canvas");
-      canvas.width = picture.getAttribute("width") * ratio; canvas.height = picture.getAttribute("height") * ratio;
+      canvas.width = Math.ceil(width * ratio); canvas.height = Math.ceil(height * ratio);
       const draw = canvas.getContext("2d");
       draw.scale(ratio, ratio);
       draw.drawImage(image, 0, 0);
