@@ -123,6 +123,8 @@ def test_names_lengths_and_chain_of_thought() -> None:
         ({"feed_forward": "gelu"}, "feed_forward='gelu'"),
         ({"feed_forward": "swiglu"}, "feed_forward='swiglu'"),
         ({"norm": "rms"}, "norm='rms'"),
+        ({"query_key_norm": True}, "query_key_norm and embedding_width have no exact version"),
+        ({"embedding_width": 3}, "query_key_norm and embedding_width have no exact version"),
         ({"positions": "rotary"}, "positions='rotary'"),
         ({"positions": "alibi"}, "positions='alibi'"),
         ({"parallel": True}, "parallel=True"),
