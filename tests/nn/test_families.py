@@ -313,7 +313,8 @@ def test_gemma_in_bfloat16_rounds_what_the_public_one_rounds(tmp_path: Path) -> 
 def test_queries_and_keys_are_shown_in_the_public_order_around_their_norm(tmp_path: Path) -> None:
     theirs, ours = pair("qwen3", {}, torch.float64, tmp_path)
     tokens, attention = torch.randint(3, 30, (2, 5)), theirs.model.layers[0].self_attn
-    found = nn.record(ours, tokens, names=["blocks.0.ln1.hook_normalized", "blocks.0.attn.*hook_*"]).activations
+    ours = nn.with_backend(ours, "reference")
+    found = nn.record(ours, tokens, names=["blocks.0.ln1.hook_normalized", "blocks.0.attn.*"]).activations
     x = found["blocks.0.ln1.hook_normalized"] * theirs.model.layers[0].input_layernorm.weight
     for part, project, norm in (("q", attention.q_proj, attention.q_norm), ("k", attention.k_proj, attention.k_norm)):
         before = project(x).unflatten(-1, (-1, 10))
