@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,13 +24,18 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from glyptic.errors import InputError
+from glyptic.errors import GlypticError, InputError
 from glyptic.files import Content
 from glyptic.train.optimizer import moments, restore_moments
 
 Strategy = Literal["ddp", "fsdp"]
 STAGING = ".staging"
+_MEETINGS = count()  # of the processes of this attempt: each run is one
 _UNDER_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+class ProcessLost(GlypticError, RuntimeError):
+    """A process of the run that the others do not hear any more."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,8 @@ class Team:
                 f"a batch of {size} cannot be dealt out to {self.size} processes in {pieces} equal pieces each; "
                 f"use a batch that {self.size * pieces} divides."
             )
-        count = size // (self.size * pieces)
-        first = self.rank * pieces
-        return [slice(count * (first + piece), count * (first + piece + 1)) for piece in range(pieces)]
+        rows, first = size // (self.size * pieces), self.rank * pieces
+        return [slice(rows * piece, rows * (piece + 1)) for piece in range(first, first + pieces)]
 
     def wrap(self, objective: nn.Module, blocks: list[nn.Module]) -> Any:
         """The module by which all processes compute together; shards are made in place."""
@@ -196,6 +201,12 @@ def joined(strategy: Strategy, device: str = "auto") -> Iterator[Team]:
         _meet("nccl" if place.type == "cuda" else "gloo")
     try:
         yield Team(place, strategy, dist.get_rank(), dist.get_world_size())
+    except RuntimeError as error:
+        if isinstance(error, dist.DistError) or "gloo" in str(error):
+            raise ProcessLost(
+                "another process of this run is gone, or cannot be heard; started again, the run goes on from its last checkpoint."
+            ) from None
+        raise
     finally:
         if ours:
             dist.destroy_process_group()
@@ -207,7 +218,8 @@ def _meet(backend: str) -> None:
     """
     store, rank, size = next(iter(dist.rendezvous("env://")))
     if os.environ.get("GROUP_WORLD_SIZE") == "1":
-        store = dist.PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = dist.PrefixStore(f"attempt {attempt}, meeting {next(_MEETINGS)}", store)
     dist.init_process_group(backend, store=store, rank=rank, world_size=size)
 
 
