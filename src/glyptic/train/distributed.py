@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -124,7 +125,8 @@ class Team:
         if self.sharded:
             from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
-            state = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+            whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+            state: dict[str, Any] = get_model_state_dict(model, options=whole)
         else:
             state = model.state_dict() if self.leads else {}
         return {name: weight.detach().cpu().contiguous() for name, weight in state.items()} if self.leads else {}
@@ -160,7 +162,9 @@ class Team:
         from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
 
         found = _sharded_moments(model, optimizer)
-        load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that one process alone is what is meant
+            load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
         flat = StateDictOptions(flatten_optimizer_state_dict=True)
         set_optimizer_state_dict(model, optimizer, _with_groups(model, optimizer, found), options=flat)
 
@@ -204,7 +208,7 @@ def joined(strategy: Strategy, device: str = "auto") -> Iterator[Team]:
     except RuntimeError as error:
         if isinstance(error, dist.DistError) or "gloo" in str(error):
             raise ProcessLost(
-                "another process of this run is gone, or cannot be heard; started again, the run goes on from its last checkpoint."
+                "another process of this run is gone, or cannot be heard; started again, it goes on from the last checkpoint."
             ) from None
         raise
     finally:
