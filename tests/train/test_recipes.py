@@ -161,7 +161,7 @@ def test_verdicts_follow_the_numbers() -> None:
     rows = [
         {"place": p, "warmup": w, "rate": 1e-3, "balanced": 0.5 if (p, w) == ("post", 0) else 1.0}
         for p in places._PLACES
-        for w in (0, 200)
+        for w in places._WARMUPS
     ]
     assert places.verdict(rows).startswith("confirmed")
     assert places.verdict([{**row, "balanced": 1.0} for row in rows]).startswith("refuted")
