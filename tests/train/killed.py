@@ -11,13 +11,11 @@ import random
 import signal
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
-
-from tests.train.small import PLAN, Progressions, digest
 
 from glyptic import nn
 from glyptic.train import load_run, train
+from tests.train.small import LONGER, Progressions, digest
 
 
 def train_in_a_child(out: Path) -> int:
@@ -25,7 +23,7 @@ def train_in_a_child(out: Path) -> int:
     if not child:
         status = 1
         try:
-            train(Progressions(), replace(PLAN, steps=150, save=7), out=out, progress=False)
+            train(Progressions(), LONGER, out=out, progress=False)
             status = 0
         finally:
             os._exit(status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from glyptic.train import IGNORED, Minibatch, Plan
 
 SEQUENCES, LONGEST = 50, 9
 PLAN = Plan(steps=24, batch=8, rate=3e-3, warmup=4, record=5, evaluate=8, save=6)
+LONGER = replace(PLAN, steps=150, save=7)
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.train.small import PLAN, Progressions, digest, same
 
 from glyptic import nn
 from glyptic.errors import FileError
 from glyptic.train import Plan, Trained, load_run, train
+from tests.train.small import LONGER, PLAN, Progressions, digest, same
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,14 +62,13 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, at: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_kill_9_at_random_moments(tmp_path: Path, seed: int) -> None:
-    found = []
-    for kills in (0, 5):
-        words = [sys.executable, "-m", "tests.train.killed", str(tmp_path / f"run{kills}"), str(seed), str(kills)]
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
-        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=True, timeout=300)
-        found.append(json.loads(done.stdout))
-    assert found[0]["weights"] == found[1]["weights"] and found[0]["losses"] == found[1]["losses"]
-    assert len(found[1]["killed"]) >= 2 and not found[0]["killed"]  # in the middle, not only at the end
+    words = [sys.executable, "-m", "tests.train.killed", str(tmp_path / "run"), str(seed), "5"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=True, timeout=600)
+    found, whole = json.loads(done.stdout), run(tmp_path / "whole", plan=LONGER)
+    assert found["weights"] == digest(whole.model)
+    assert found["losses"] == [row["loss"] for row in whole.rows if "loss" in row]
+    assert len(found["killed"]) >= 2 and max(found["killed"]) < LONGER.steps  # in the middle, not at the end
 
 
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
@@ -173,8 +172,8 @@ def test_a_damaged_or_hostile_run_is_one_sentence_and_stays_as_it_is(half_done: 
     if change == "gone":
         (out / file).unlink()
     elif change is None:
-        moments = load((out / file).read_bytes())
-        (out / file).write_bytes(save({name: value[..., :1].clone() if value.dim() else value for name, value in moments.items()}))
+        found = load((out / file).read_bytes())
+        (out / file).write_bytes(save({name: value[..., :1].clone() if value.dim() else value for name, value in found.items()}))
     else:
         (out / file).write_bytes(change if isinstance(change, bytes) else change((out / file).read_bytes()))
     before = snapshot(out)
@@ -206,11 +205,11 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(ha
     out = tmp_path / "run"
     shutil.copytree(half_done, out)
     before = snapshot(out / "last")
-    with files_of_at_most(20_000), pytest.raises(FileError, match="cannot write|File too large|No space"):
+    with files_of_at_most(20_000), pytest.raises(FileError, match=r"File too large"):
         run(out)
     assert snapshot(out / "last") == before
     assert same(run(out).model, run(tmp_path / "whole").model)
-    assert not [path for path in out.rglob(".*")]
+    assert not list(out.rglob(".*"))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
@@ -224,7 +223,7 @@ def test_a_read_only_folder_is_one_sentence(half_done: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence() -> None:
-    with pytest.raises(FileError, match="cannot write|Permission denied|must be a folder|cannot be"):
+    with pytest.raises(FileError, match="cannot write"):
         run(Path("/proc/run"))
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.train.small import PLAN, Progressions, same
 
 from glyptic import nn
 from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.train import IGNORED, Plan, train
 from glyptic.train.schedule import rate_at
 from glyptic.train.stepping import Diverged
+from tests.train.small import PLAN, Progressions, same
 
 
 def plain_loop(task: Progressions, plan: Plan) -> tuple[torch.nn.Module, list[float]]:
