@@ -69,6 +69,7 @@ def draw(rows: Sequence[Row]) -> Any:
         place.set_xlabel("letters in a word (trained to 16)")
         place.set_ylabel("accuracy, balanced words")
         place.set_ylim(0.4, 1.03)
+        figures.plain_ticks(place.xaxis, _LENGTHS)
         place.set_title(language)
     figures.titled(axes[-1], legend="beside")
     return figure
