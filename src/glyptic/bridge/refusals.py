@@ -11,7 +11,6 @@ from glyptic.exact import Options
 from glyptic.nn import Decoder
 from glyptic.nn.config import ModelConfig
 
-
 _KINDS = {
     "encoder": "an encoder's positions all see one another and its first decides, and an exact transformer answers at its last",
     "encoder_decoder": "an exact transformer has no cross-attention, and one input",
