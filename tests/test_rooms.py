@@ -10,7 +10,7 @@ import glyptic
 ROOT = Path(glyptic.__file__).parent
 ORDER = [
     *("errors", "extras", "lazy", "showing", "text", "arguments", "files", "figures", "parallel"),
-    *("numbers", "exact", "languages", "carve", "programs", "prove", "theorems", "lint", "studies", "notes"),
+    *("numbers", "exact", "languages", "carve", "programs", "states", "prove", "theorems", "lint", "studies", "notes"),
     *("nn", "bridge", "icl", "look", "cli"),
 ]
 INSIDE = {
@@ -20,8 +20,8 @@ INSIDE = {
     "look": ["pages", "values", "kinds", "opening", "latex", "studio"],
     "nn": ["shapes", "config", "presets", "speed", "parts", "models", "hooks", "costs", "generation", "checkpoints"],
 }
-# exact's thin methods (T & U, T.frame()) call carve, by a lazy import inside the method: the only way back.
-LAZY_WAYS_BACK = {("exact", "carve")}
+# exact's thin methods (T & U, T.frame(), T.machine()) call carve and states, by a lazy import inside the method: the only way back.
+LAZY_WAYS_BACK = {("exact", "carve"), ("exact", "states")}
 
 
 def imports_of(path: Path, package: str, names: list[str]) -> list[tuple[str, bool]]:

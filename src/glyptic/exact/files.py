@@ -67,6 +67,7 @@ def names_as_json(transformer: Transformer) -> dict[str, Any]:
         "coordinates": list(transformer.coordinates),
         "answers": list(transformer.answers),
         "options": asdict(transformer.options),
+        **({} if transformer.period is None else {"period": transformer.period}),
     }
 
 
@@ -161,6 +162,7 @@ def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transfo
         arrays.optional(Norm, "final_norm"),
         config["name"],
         frames_from_json(config.get("history", [])),
+        config.get("period"),
     )
     if arrays.left:
         raise FileError(f"{WEIGHTS} has {printable(next(iter(arrays.left)))}, which {CONFIG} does not know of.")
@@ -200,6 +202,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         heads = layer.get("heads") if isinstance(layer, dict) else None
         if not isinstance(heads, int) or isinstance(heads, bool) or heads < 0:
             raise FileError(f"{shown}: layers.{l}.heads must be a count, and it is {brief(heads)}.")
+    period = config.get("period")
+    if period is not None and (type(period) is not int or period < 1):
+        raise FileError(f"{shown}: period must be a count, and it is {brief(period)}.")
     if not re.fullmatch(r"[0-9a-f]{64}", config["weights_sha256"]):
         raise FileError(f"{shown}: weights_sha256 must be 64 hexadecimal digits.")
     return config

@@ -125,7 +125,7 @@ def embed(prepared: Prepared, tokens: np.ndarray, first: int = 0, observer: Obse
     """[θ_TE(x_i) + θ_PE(i)]: token numbers (n, batch) -> (d, n, batch)."""
     n = tokens.shape[0]
     of_tokens = np.moveaxis(prepared.token_embedding[tokens], -1, 0)
-    of_positions = prepared.position_embedding[first : first + n].T[:, :, None]
+    of_positions = prepared.position_embedding[prepared.transformer.position_rows(first, n)].T[:, :, None]
     residual = prepared.arithmetic.add(of_tokens, of_positions)
     observer.record("embedding", residual)
     return residual

@@ -66,7 +66,8 @@ def run_last_levels(prepared: Prepared, state: State, batch: int, levels: int, s
 def _embedded(prepared: Prepared, paths: tuple[tuple[int, ...], ...], length: int, batch: int) -> Any:
     """[θ_TE + θ_PE] of each path's last token, the same for the whole front: (d, paths, batch)."""
     of_tokens = prepared.token_embedding[[path[-1] for path in paths]].T[:, :, None]
-    of_positions = prepared.position_embedding[[length + len(path) - 1 for path in paths]].T[:, :, None]
+    rows = prepared.transformer.position_rows(length, max(map(len, paths)))
+    of_positions = prepared.position_embedding[rows[[len(path) - 1 for path in paths]]].T[:, :, None]
     column = prepared.arithmetic.add(of_tokens, of_positions)
     return np.ascontiguousarray(np.broadcast_to(column, (*column.shape[:2], batch)))
 

@@ -51,8 +51,8 @@ def fingerprint(transformer: Transformer) -> str:
 def difference(one: Transformer, other: Transformer) -> str | None:
     """The first part in which two transformers differ, names of the whole apart; None if there is none."""
     a, b = transformer_to_json(one), transformer_to_json(other)
-    for part in ("format", "vocabulary", "coordinates", "answers", "options", "heads"):
-        if a[part] != b[part]:
+    for part in ("format", "vocabulary", "coordinates", "answers", "options", "heads", "period"):
+        if a.get(part) != b.get(part):
             return part
     both = dict.fromkeys((*a["arrays"], *b["arrays"]))  # an array that only one of them has is a difference too
     return next((name for name in both if a["arrays"].get(name) != b["arrays"].get(name)), None)
@@ -64,7 +64,7 @@ def difference(one: Transformer, other: Transformer) -> str | None:
 def transformer_from_json(part: JsonPart) -> Transformer:
     """The inverse; what does not fit together is refused, by the transformer's own checks or before."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
-    given = part.record(*names)
+    given = part.record(*names, optional=("period",))
     format = format_from_json(given["format"])
     arrays = _Arrays(given["arrays"], format)
     layers = arrays.layers(given["heads"].wholes(0, _MOST_NAMES))
@@ -80,6 +80,7 @@ def transformer_from_json(part: JsonPart) -> Transformer:
         _options(given["options"]),
         arrays.optional(Norm, "final_norm"),
         given["name"].text(),
+        period=given["period"].whole(1, MOST_WEIGHTS) if "period" in given else None,
     )
     arrays.all_taken()
     return made
