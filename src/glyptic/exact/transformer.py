@@ -438,7 +438,8 @@ class Transformer(Showing):
         """The exact automaton of this transformer, in so many states at most; see `glyptic.states.machine`."""
         from glyptic.states.machines import machine
 
-        return machine(self, **({} if states is None else {"states": states}), **limits)
+        given: Any = {} if states is None else {"states": states}
+        return machine(self, **given, **limits)
 
     def __invert__(self) -> Transformer:
         """The decider that answers YES where this one answers NO."""

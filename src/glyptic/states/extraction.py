@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,8 @@ def refuse_unknown(transformer: Transformer) -> None:
     for part, known in ((transformer.options, _KNOWN_OPTIONS), (transformer, _KNOWN_PARTS), *((h, _OF_A_HEAD) for h in heads)):
         for field in fields(part):  # type: ignore[arg-type]
             given = getattr(part, field.name)
-            if field.name not in known and given is not None and not np.array_equal(given, field.default):
+            default: Any = field.default
+            if field.name not in known and given is not None and not np.array_equal(given, default):
                 raise ModelError(f"the states of a transformer with {field.name} {shown(given)} are not known; leave it out.")
 
 

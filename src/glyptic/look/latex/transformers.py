@@ -83,7 +83,8 @@ class _Weights:
         counts["dimension"] = of.width
         sizes = ", ".join(about.word(f"{what}{'s' * (count != 1)} cost", count=count) for what, count in counts.items())
         name = f"\\textbf{{{titled(of, about)}}}"
-        said = [about.word("construction", name=name, format=letters(of.format), sizes=sizes, length=of.max_length if of.period is None else r"$\infty$")]
+        longest = of.max_length if of.period is None else r"$\infty$"
+        said = [about.word("construction", name=name, format=letters(of.format), sizes=sizes, length=longest)]
         if not isinstance(of.format, Exact):
             largest, _ = number(of.format.max)
             ties = about.word("even" if of.format.ties == "even" else "smaller")

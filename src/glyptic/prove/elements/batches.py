@@ -57,7 +57,7 @@ def walk_of(claim: Claim, engine: Engine = "auto") -> Walk:
         for node in nodes
     )
     prepared = {name: prepared_for(t, engine) for name, t in subject.transformers.items()}
-    return Walk(prepared, subject.min_length, subject.max_length, subject.steps, stages, answers)
+    return Walk(prepared, subject.min_length, int(subject.max_length), subject.steps, stages, answers)
 
 
 def setting_of_visit(walk: Walk, visit: Visit) -> BatchSetting:
