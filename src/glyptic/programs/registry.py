@@ -118,7 +118,7 @@ EXAMPLES: Mapping[str, ModelKind] = {
     for name in ("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random")
 }
 _ENDLESS = (  # without positions, for every length
-    *("occurs", "at-least", "exactly", "subsequence", "same-ends", "averaging-majority"),
+    *("occurs", "at-least", "exactly", "subsequence", "same-ends", "averaging-majority", "counting-majority"),
     *("starts-with", "ends-with", "factor", "last-of", "nested"),
 )
 ENDLESS: Mapping[str, ModelKind] = {

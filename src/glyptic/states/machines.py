@@ -37,9 +37,9 @@ class Machine(Showing):
     """After each token a state, and at each state the answer to what was read: of a transformer, the same on every input.
 
     >>> from glyptic import programs
-    >>> M = programs.open("occurs:1", "fixed:2").machine()
+    >>> M = programs.open("occurs", "fixed:2").machine()
     >>> M.answer("0001"), M.answer("0" * 1000), M.minimal()
-    ('YES', 'NO', <Machine of occurs:1 in fixed:2: 3 states over 0 1>)
+    ('YES', 'NO', <Machine of occurs in fixed:2: 3 states over 0 1>)
     """
 
     name: str
@@ -146,7 +146,7 @@ class Machine(Showing):
         """The smallest automaton of the texts that get an answer, TIE and UNDEFINED included; the empty text is not among them.
 
         >>> from glyptic import languages, programs
-        >>> M = programs.open("occurs:1", "fixed:2").machine()
+        >>> M = programs.open("occurs", "fixed:2").machine()
         >>> M.language("YES").equivalent(languages.regular("0*1(0|1)*"))
         True
         """
@@ -175,6 +175,12 @@ class Machine(Showing):
         from glyptic.states.expressions import expression_of
 
         return expression_of(self.language(answer))
+
+    def draw(self, path: Any) -> Any:
+        """Draw this machine into a file (.svg, .png, .pdf), its moves beside it as .csv; gives the files."""
+        from glyptic.states.pictures import draw_machine
+
+        return draw_machine(self, path)
 
     def __str__(self) -> str:
         """A table: of each state the shortest text that leads there, its answer, and where each token leads."""

@@ -3,7 +3,8 @@
     tokens      contains, first_equals_last, palindromes
     counting    majority, modular, parity
     balanced    brackets, of several kinds, up to a depth
-    endless     without positions, for every length: occurs, at_least, exactly, subsequence, same_ends, averaging_majority
+    endless     without positions, for every length: occurs, at_least, exactly, subsequence, same_ends,
+                averaging_majority, counting_majority
     endless_hard   the same by hard attention: starts_with, last_of, ends_with, factor, nested
     parts       what they are made of: look-up, total, position codes
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from glyptic.carve.examples.counting import parity as parity
     from glyptic.carve.examples.endless import at_least as at_least
     from glyptic.carve.examples.endless import averaging_majority as averaging_majority
+    from glyptic.carve.examples.endless import counting_majority as counting_majority
     from glyptic.carve.examples.endless import exactly as exactly
     from glyptic.carve.examples.endless import occurs as occurs
     from glyptic.carve.examples.endless import same_ends as same_ends

@@ -90,7 +90,7 @@ def subsequence(format: AnyFormat | str, word: str = "01", vocabulary: str = "01
     Under the strict mask, layer k asks whether the first k letters were met before; where the next one stands it goes on.
 
     >>> T = subsequence("fixed:2", "0110")
-    >>> T.answer("01" * 3), T.answer("001001001")
+    >>> T.answer("01" * 3), T.answer("0010001")
     ('YES', 'NO')
     """
     format, facts = endless_needs("subsequence", format, 1, force)
@@ -143,11 +143,11 @@ def same_ends(format: AnyFormat | str, vocabulary: str = "01", *, force: bool = 
 def averaging_majority(format: AnyFormat | str, letter: str = "1", vocabulary: str = "01", *, force: bool = False) -> Transformer:
     """Majority as it is often drawn: the average of votes of ±1, by attention with equal weights; it is wrong on long inputs.
 
-    The weights are [1/n], which round, and vanish where n is large. What it decides, and from where on it is wrong, differs from
-    format to format: `glyptic machine averaging-majority --formats fixed:1,fixed:2,fixed:3` tells.
+    The denominator saturates at B, so the weights are [1/n] up to there and then [1/B], and the sum saturates too. From where on
+    it is wrong differs from format to format: `glyptic machine averaging-majority --formats fixed:1,fixed:2 --language majority`.
 
     >>> T = averaging_majority("fixed:3")
-    >>> T.answer("0110111"), T.answer("01" * 10 + "1")
+    >>> T.answer("1" * 63 + "0" * 62), T.answer("1" * 64 + "0" * 63)
     ('YES', 'NO')
     """
     format, facts = endless_needs("averaging-majority", format, 1, force)
@@ -158,6 +158,23 @@ def averaging_majority(format: AnyFormat | str, letter: str = "1", vocabulary: s
     tokens: dict[str, Row] = {each: {"vote": 1 if each == letter else -1} for each in vocabulary}
     steps: list[Step] = [("average", Layer((head,), draft.feed_forward([more, more], {NO: 1})))]
     return endless(named("averaging-majority", letter, vocabulary), draft, tokens, steps, facts)
+
+
+@checked
+def counting_majority(format: AnyFormat | str, letter: str = "1", vocabulary: str = "01", *, force: bool = False) -> Transformer:
+    """Majority by a count of votes of ±1, which saturates at ±B: right as long as no prefix is further ahead than that.
+
+    >>> T = counting_majority("fixed:3")
+    >>> T.answer("0110111"), T.answer("1" * 9 + "0" * 8)     # nine votes saturate at 7 7/8
+    ('YES', 'NO')
+    """
+    format, facts = endless_needs("counting-majority", format, 1, force)
+    check_vocabulary("counting-majority", vocabulary, letter)
+    draft = Draft(format, (ONE, "vote", "count", NO, YES))
+    more = Unit({"count": 1}, {NO: "-B", YES: "B"})
+    tokens: dict[str, Row] = {each: {"vote": 1 if each == letter else -1} for each in vocabulary}
+    layer = Layer((total(draft, {"count": {"vote": 1}}),), draft.feed_forward([more, more], {NO: 1}))
+    return endless(named("counting-majority", letter, vocabulary), draft, tokens, [("count the votes", layer)], facts)
 
 
 def _counter(name: str, format: AnyFormat, letter: str, vocabulary: str) -> tuple[Draft, dict[str, Row]]:

@@ -32,11 +32,9 @@ def check(
     """Decide a claim on inputs by the automata of its transformers, within so many states and seconds.
 
     >>> from glyptic import programs
-    >>> from glyptic.languages import regular
-    >>> from glyptic.prove.questions import recognition
-    >>> print(check(recognition(programs.open("occurs", "fixed:2"), regular("0*1.*", name="L"))))
-    Proved, for every length: language: for all inputs of every length of occurs in fixed:2: (input ∈ L ⇒ answer = YES) ∧ (¬input ∈ L
-    ⇒ answer = NO)
+    >>> from glyptic.prove.questions import decisiveness
+    >>> print(check(decisiveness(programs.open("occurs", "fixed:2"))))
+    Proved, for every length: decisive: for all inputs of every length of occurs in fixed:2: answer ≠ TIE ∧ answer ≠ UNDEFINED
       over all inputs of every length of occurs in fixed:2, over 0 1
       by states: 4 states
     """
