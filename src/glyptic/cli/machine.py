@@ -69,9 +69,10 @@ class MachineCommand:
 
             print("figure:", *draw_machine(small, self.figure))
         if self.out is not None:
-            from glyptic.states.certificates import save_machine
+            from glyptic.prove.exporting.machines import export_machine
 
-            print("certificate:", save_machine(transformer, self.out, states=self.states, length=self.length))
+            written = export_machine(self.out, transformer, states=self.states, length=self.length)
+            print(f"certificate: {written}; check it without Glyptic: python {written}/check.py {written}")
         return self._compare(machine, transformer)
 
     def _compare(self, machine: Machine, transformer: Any) -> int:

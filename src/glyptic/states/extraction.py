@@ -59,7 +59,7 @@ def extract(
     at = Positionwise(transformer, engine)
     budget.layers = len(transformer.layers)
     order: list[tuple[str, int]] = []
-    machine, sizes = _embeddings(at, length, "embedding" in stages), []
+    machine, sizes = embedding_machine(at, length, "embedding" in stages), []
     if "embedding" in stages:
         order.append(("embedding", transformer.width))
     for layer in range(len(transformer.layers)):
@@ -92,7 +92,7 @@ def refuse_unknown(transformer: Transformer) -> None:
                 raise ModelError(f"the states of a transformer with {field.name} {shown(given)} are not known; leave it out.")
 
 
-def _embeddings(at: Positionwise, length: int | None, traced: bool) -> VectorMachine:
+def embedding_machine(at: Positionwise, length: int | None, traced: bool = False) -> VectorMachine:
     """The machine of embeddings: which row of the positions comes next, and the last token."""
     transformer = at.transformer
     tokens = len(transformer.vocabulary)

@@ -35,6 +35,7 @@ class HeadLetters:
     letter_of: np.ndarray  # (vectors,)
     scores: Codes  # (queries, letters)
     values: Codes  # (letters, d_v)
+    queries: Codes  # (queries, d_k)
 
     @staticmethod
     def of(queries: Codes, keys: Codes, values: Codes, score: object) -> HeadLetters:
@@ -42,7 +43,7 @@ class HeadLetters:
         letters, letter_of = np.unique(np.concatenate([keys, values], axis=1), axis=0, return_inverse=True)
         width = keys.shape[1]
         scores = score(asked, letters[:, :width])  # type: ignore[operator]
-        return HeadLetters(query_of.ravel(), letter_of.ravel(), scores, letters[:, width:])
+        return HeadLetters(query_of.ravel(), letter_of.ravel(), scores, letters[:, width:], asked)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,20 @@ def place_of(output: np.ndarray) -> np.ndarray:
     return -2 - output
 
 
+def classes_of(moves: np.ndarray, outputs: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """The number of each state's class, and the moves of the classes, as `quotient` gives them; all states must be reached."""
+    _, joined = quotient(moves, outputs)
+    number = np.full(len(moves), -1)
+    number[0] = 0
+    queue = [0]
+    for state in queue:  # classes follow states
+        for token, following in enumerate(moves[state].tolist()):
+            if following >= 0 and number[following] < 0:
+                number[following] = joined[number[state], token]
+                queue.append(following)
+    return number.tolist(), joined
+
+
 def quotient(moves: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A state of each class of states that no word tells apart, and the moves of the classes, numbered as they are discovered.
 
