@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "frame": ("glyptic.cli.frame:FrameCommand", "what each construction in a model reads, writes, preserves and costs"),
     "prove": ("glyptic.cli.prove:ProveCommand", "prove what a transformer computes, or get the smallest counterexample"),
     "precision": ("glyptic.cli.precision:PrecisionCommand", "the least precision in which a construction is right, by length"),
+    "machine": ("glyptic.cli.machine:MachineCommand", "the exact automaton of a transformer, for every length; its language"),
     "lint": ("glyptic.cli.lint:LintCommand", "what the errata taught to look for in a transformer, by severity"),
     "look": ("glyptic.cli.look:LookCommand", "a page that shows a model, a proof or a lesson, and computes: one HTML file"),
     "studio": ("glyptic.cli.studio:StudioCommand", "the same pages live in the browser: edit a model, prove what it computes"),

@@ -13,7 +13,7 @@ from .transformer import OPTIONS, Model, has_feed_forward
 def read_model(data: Any, what: str) -> Model:
     """A transformer whole; names, options and shapes must fit together."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
-    data = fields_of(data, what, *names, optional=("history",))
+    data = fields_of(data, what, *names, optional=("history", "period"))
     need(isinstance(data["name"], str) and isinstance(data["format"], str), f"{what} has a name or format that is no text.")
     lists = {part: is_list(data[part], str, f"{what}.{part}") for part in ("vocabulary", "coordinates", "answers")}
     for part, words in lists.items():
@@ -30,8 +30,11 @@ def read_model(data: Any, what: str) -> Model:
     format = format_named(data["format"])
     arrays = {name: read_array(array, format, f"{what}.{name}") for name, array in data["arrays"].items()}
     shapes = {name: tuple(array["shape"]) for name, array in data["arrays"].items()}
-    model = Model(data["name"], format, lists["vocabulary"], lists["coordinates"], lists["answers"], options, heads, arrays)
+    names = (lists["vocabulary"], lists["coordinates"], lists["answers"])
+    model = Model(data["name"], format, *names, options, heads, arrays, data.get("period"))
     check_shapes(model, shapes, what)
+    possible = model.period is None or (type(model.period) is int and 0 < model.period <= len(arrays["position_embedding"]))
+    need(possible, f"{what}.period is {model.period!r}.")
     return model
 
 

@@ -37,6 +37,14 @@ class Model:
     options: dict[str, Any]
     heads: list[int]  # how many each layer has
     arrays: dict[str, Any]
+    period: int | None = None  # so many last rows of the position embedding repeat without end
+
+    def position(self, i: int) -> Vector:
+        """The row of the position embedding that position i reads."""
+        rows = self.arrays["position_embedding"]
+        if self.period is not None and i >= len(rows):
+            i = len(rows) - self.period + (i - len(rows)) % self.period
+        return rows[i]
 
 
 class ZeroByZero(Exception):
@@ -229,7 +237,7 @@ def run_input(model: Model, tokens: list[str], steps: int) -> Run:
         embedded = []
         for i, token in enumerate(tokens):
             row = model.arrays["token_embedding"][model.vocabulary.index(token)]
-            embedded.append(added(model.format, row, model.arrays["position_embedding"][i]))
+            embedded.append(added(model.format, row, model.position(i)))
         try:
             columns, trace = run_layers(model, embedded, 0, len(model.heads))
         except ZeroByZero:
