@@ -151,7 +151,8 @@ def _tokens(model: Decoder) -> Matrix:
     """(vocabulary, d), with the scale, and with the first token type, which a decoder adds to every token."""
     embedding = model.embedding
     assert embedding.token is not None
-    table = as_array(embedding.token.weight) * embedding.scale
+    weight = embedding.token.weight
+    table = as_array(weight) * embedding.rounded.get(weight.dtype, embedding.scale)
     return table if embedding.token_type is None else table + as_array(embedding.token_type.weight)[0]
 
 
@@ -250,5 +251,7 @@ def _norm(norm: Any, config: ModelConfig, rounding: _Rounding, name: str) -> Nor
     if not isinstance(norm, torch.nn.LayerNorm | RMSNorm):
         return None
     bias = as_array(norm.bias) if isinstance(norm, torch.nn.LayerNorm) else np.zeros(config.width)
-    arrays = {"gain": as_array(norm.weight), "bias": bias, "epsilon": norm.eps}
-    return Norm(**{key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}, kind=config.norm)  # type: ignore[arg-type]
+    one_more = 1.0 if config.norm == "rms_plus_one" else 0.0
+    arrays = {"gain": as_array(norm.weight) + one_more, "bias": bias, "epsilon": norm.eps}
+    kind: Any = "rms" if config.norm == "rms_plus_one" else config.norm
+    return Norm(**{key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}, kind=kind)
