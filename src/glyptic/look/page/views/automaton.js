@@ -18,7 +18,7 @@
     const tape = h("div", {});
     const field = h("input", {id: "word", class: "mono", spellcheck: "false", autocomplete: "off", autocapitalize: "off", oninput: () => { state.set({word: field.value.trim() || "ε", at: null}); show(); }});
     const examples = h("span", {class: "row"});
-    const stage = h("div", {class: "stage"}), beside = h("div", {class: "panel beside"}), below = h("div", {class: "grid"});
+    const stage = h("div", {class: "stage"}), beside = h("div", {class: "panel beside", tabindex: "0", role: "region", "aria-label": G.t("automaton.moves")}), below = h("div", {class: "grid"});
 
     const go = (step) => { const {word} = read(); if (word) { const next = Math.min(word.length, Math.max(0, step(at(word), word.length))); state.set({at: next === word.length ? null : next}); show(); } };
     const pin = (node) => { state.set({state: node === null || node === pinned() ? null : node}); show(); };
