@@ -75,8 +75,8 @@ def check(
     and what that leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on
     from there when it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
     `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
-    layers to the solvers as they are, without the rules by which terms are simplified. `progress` shows a bar over an enumeration,
-    or is a function that is told, as it goes on, how many inputs are done and of how many.
+    layers to the solvers as they are, without the rules by which terms are simplified. `progress` shows a bar over an
+    enumeration, or is a function that is told, as it goes on, how many inputs are done and of how many.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables

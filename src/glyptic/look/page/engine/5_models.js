@@ -92,10 +92,12 @@
 
   // One weight changed: a number as people write it, which must be in the format.
   Engine.withWeight = (model, path, row, column, text) => {
-    const number = Engine.number(model.format, text);
+    const refused = Engine.refusal(model.format);
+    if (refused) throw Engine.error(refused.key.replace("engine.", ""), refused.values);
+    const number = Engine.number(model.format, text), within = (n, most) => Number.isInteger(n) && n >= 0 && n < most;
     let found = false;
     const change = (part, own) => {
-      if (own !== path || !(row < part.rows && column < part.columns && row >= 0 && column >= 0)) return part;
+      if (own !== path || !within(row, part.rows) || !within(column, part.columns)) return part;
       found = true;
       if (path.endsWith(".epsilon") && number < 0) throw Engine.error("epsilon", {number: Engine.show(model.format, number)});
       const values = part.values.slice();

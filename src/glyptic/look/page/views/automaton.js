@@ -1,6 +1,7 @@
 {
   // An automaton as a graph, and a word that is run through it, symbol by symbol, on this page.
-  const {h, t} = {h: G.h, t: (key, values) => G.t(`automaton.${key}`, values)};
+  const h = G.h;
+  const t = (key, values) => G.t(`automaton.${key}`, values);
   const MOST_DRAWN = 200, NEAR = 36, TAPE = 60, ROWS = 200, SUMS = 10;
 
   function mount(root, data, context) {
