@@ -346,8 +346,8 @@ def test_what_is_no_format_is_refused_in_a_sentence(engine: EngineInPage) -> Non
 
 
 def test_parts_that_the_page_does_not_compute_are_refused(engine: EngineInPage) -> None:
-    for parts in ({"activation": "silu"}, {"biases": True}, {"turned": 1}, {"distances": 1}, {"embedding_norm": True}):
-        transformer = random_transformer("fixed:6", 1, Sizes(layers=1, **parts))
+    for more in ({"activation": "silu"}, {"biases": True}, {"turned": 1}, {"distances": 1}, {"embedding_norm": True}):
+        transformer = random_transformer("fixed:6", 1, Sizes(layers=1, **more))
         said = "(n) => { try { Engine.run(models[n], [0]); return ''; } catch (error) { return String(error); } }"
         message = str(engine.call(said, engine.load(transformer)))
         assert f"{newer_parts(transformer)[0]} is a part that this page does not compute" in message, message

@@ -1,8 +1,8 @@
 """An exact run as a view: the transformer itself, an input, and what it is held against; the page runs it again, bit for bit.
 
 Where doubles do not carry the format, or the transformer has parts that the page's engine does not know (biases, activations,
-positions inside attention: `exact.transformer.newer_parts`), the page cannot compute (`Engine.refusalOf` says why): then the run is
-recorded, as texts.
+positions inside attention: `exact.transformer.newer_parts`), the page cannot compute (`Engine.refusalOf` says why): then the run
+is recorded, as texts.
 """
 
 from __future__ import annotations

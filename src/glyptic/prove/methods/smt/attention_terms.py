@@ -11,7 +11,6 @@ from glyptic.prove.methods.smt.bits import Bits, constant
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
 from glyptic.prove.methods.smt.terms import RoundedTerms, Scalar, Term
 
-
 Enclosed = tuple[Bits, Bits, str]  # the code of x, the code of [f(x)], and f: exp, or an activation
 
 

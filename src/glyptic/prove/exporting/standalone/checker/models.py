@@ -31,7 +31,8 @@ def read_model(data: Any, what: str) -> Model:
     arrays = {name: read_array(array, format, f"{what}.{name}") for name, array in data["arrays"].items()}
     shapes = {name: tuple(array["shape"]) for name, array in data["arrays"].items()}
     named = (lists["vocabulary"], lists["coordinates"], lists["answers"])
-    model = Model(data["name"], format, *named, options, heads, arrays, read_choices(data.get("choices", {}), heads, arrays, what))
+    chosen = read_choices(data.get("choices", {}), heads, arrays, what)
+    model = Model(data["name"], format, *named, options, heads, arrays, chosen)
     check_shapes(model, shapes, what)
     return model
 
