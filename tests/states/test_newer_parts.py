@@ -35,7 +35,11 @@ def test_machines_are_the_forward_pass(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "named"),
-    [({"turned": 1, "key_width": 2}, "cosine"), ({"distances": 2}, "distance_scores"), ({"embedding_norm": True}, "embedding_norm")],
+    [
+        ({"turned": 1, "key_width": 2}, "cosine"),
+        ({"distances": 2}, "distance_scores"),
+        ({"embedding_norm": True}, "embedding_norm"),
+    ],
 )
 def test_what_states_do_not_hold_is_refused_by_name(changes: dict[str, Any], named: str) -> None:
     transformer = random_transformer("fixed:2", 0, Sizes(**{**SMALL, "max_length": 3, **changes}), Options(norm="pre"))

@@ -1,6 +1,8 @@
 """An exact run as a view: the transformer itself, an input, and what it is held against; the page runs it again, bit for bit.
 
-Where doubles do not carry the format the page cannot compute (`Engine.refusal` says why): then the run is recorded, as texts.
+Where doubles do not carry the format, or the transformer has parts that the page's engine does not know (biases, activations,
+positions inside attention: `exact.transformer.newer_parts`), the page cannot compute (`Engine.refusalOf` says why): then the run
+is recorded, as texts.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from glyptic.arguments import checked, refused
 from glyptic.errors import InputError
 from glyptic.exact.report import show_number
 from glyptic.exact.running import Run, run
-from glyptic.exact.transformer import Input, Transformer, parts
+from glyptic.exact.transformer import Input, Transformer, newer_parts, parts
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroOutput, ZeroVariance
 from glyptic.look.pages import View, pack
 from glyptic.look.values.exact_data import exact_data
@@ -96,7 +98,8 @@ def _side(transformer: Transformer, tokens: tuple[str, ...], steps: int) -> dict
             f"the transformer has {weights} weights, and a page carries at most {_MOST_WEIGHTS}; "
             "show a smaller one, or trace the run in Python: T.run(input, trace=[…])."
         )
-    recorded = None if carried(transformer.format) else _recorded(transformer, tokens, steps)
+    computed = carried(transformer.format) and not newer_parts(transformer)
+    recorded = None if computed else _recorded(transformer, tokens, steps)
     return {"transformer": exact_data(transformer), "input": list(tokens), "steps": steps, "recorded": recorded}
 
 
@@ -157,7 +160,7 @@ def _writable(x: Fraction) -> bool:
 
 
 def _is_residual(name: str) -> bool:
-    return name in ("embedding", "final_norm", "logits", "probabilities") or ".after_" in name
+    return name in ("embedding", "embedding_norm", "final_norm", "logits", "probabilities") or ".after_" in name
 
 
 def _shown(values: Iterable[Fraction], transformer: Transformer) -> list[str]:

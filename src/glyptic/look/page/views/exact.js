@@ -43,7 +43,7 @@
     const {state} = page, given = page.data.sides[0];
     const {model, problems} = X.edited(page.base, state);
     page.problems = problems;
-    page.refused = Engine.refusal(model.format);
+    page.refused = Engine.refusalOf(model);
     page.count = Math.max(1, Math.trunc(state.get("steps", given.steps)));
     if (page.refused) { page.side = X.recording(model, given.recorded); page.inputLength = given.input.length; } else {
       let tokens = null;
@@ -59,7 +59,7 @@
 
   function otherSide(given) {
     const model = baseOf(given);
-    return Engine.refusal(model.format) ? X.recording(model, given.recorded) : X.live(model, Engine.tokens(model, given.input), given.steps);
+    return Engine.refusalOf(model) ? X.recording(model, given.recorded) : X.live(model, Engine.tokens(model, given.input), given.steps);
   }
 
   // The centre -----------------------------------------------------------------------------------------------------------

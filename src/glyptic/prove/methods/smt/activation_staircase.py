@@ -88,7 +88,7 @@ def _spread(low: int, high: int) -> Iterator[int]:
 
 
 def _bounds(kind: Activation, format: Format, low: int, high: int) -> tuple[int, int]:
-    """The least and the greatest code of [f] over low … high: at its ends, or, if the turn may lie between them, its least value."""
+    """The least and the greatest code of [f] over low … high: at its ends, or, if it may turn between them, its least value."""
     images = [activation_code(kind, code, format) for code in (low, high)]
     left, right, least = TURNS[kind]
     if format.value(low) < right and format.value(high) > left:
