@@ -36,6 +36,8 @@ def read_model(data: Any, what: str) -> Model:
     check_shapes(model, shapes, what)
     possible = model.period is None or (type(model.period) is int and 0 < model.period <= len(arrays["position_embedding"]))
     need(possible, f"{what}.period is {model.period!r}.")
+    turns = model.period is not None and any(name.endswith(".cosine") for name in arrays)
+    need(not turns, f"{what} turns by the angles of some positions, and has a period without end.")
     return model
 
 
