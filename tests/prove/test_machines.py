@@ -173,13 +173,17 @@ def test_machines_with_newer_parts_are_accepted_or_not_exported(name: str, tmp_p
     changes, options = KNOWN[name]
     biases = ("output_bias", "layers.0.heads.0.output_bias") if changes.get("biases") else ()
     noticed = dict.fromkeys(biases, 0)  # a bias may change no answer
-    for seed in range(6):
+    for seed in range(12):
         transformer = random_transformer("fixed:1", seed, Sizes(**{**SMALL, **changes}), options).replace(period=1)
         if changes.get("activation", "relu") != "relu":
             with pytest.raises(InputError, match="computes relu alone"):
                 export_machine(tmp_path / str(seed), transformer)
             return
-        folder = export_machine(tmp_path / str(seed), transformer)
+        try:
+            folder = export_machine(tmp_path / str(seed), transformer)
+        except InputError as error:
+            assert "the final norm is 0/0" in str(error)
+            continue
         check_machine(folder)
         for part in biases:
             noticed[part] += _sees_another(folder, transformer, part)
