@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from glyptic.arguments import Count, checked, refused
-from glyptic.bridge.positions import Matrix, as_array, tables, turned_rows
+from glyptic.bridge.positions import Matrix, as_array, attention_of, tables, turned_rows
 from glyptic.bridge.refusals import options_of, refuse, refuse_weights
 from glyptic.bridge.scale import Factor, factor_of
 from glyptic.errors import ModelError
@@ -188,7 +188,7 @@ def used_rows(model: Decoder, length: int) -> int:
 
 def _projections(model: Decoder, layer: int) -> tuple[Matrix, Matrix]:
     """(H + 2G, K, d) and (H + 2G, K): matrices and biases of queries, keys and values, head by head."""
-    config, qkv = model.config, model.get_submodule(f"stack.blocks.{layer}.attn").qkv
+    config, qkv = model.config, attention_of(model, layer).qkv
     count, size = config.heads + 2 * config.groups, config.head_size
     weight = as_array(qkv.weight).reshape(count, size, config.width)
     bias = np.zeros((count, size)) if qkv.bias is None else as_array(qkv.bias).reshape(count, size)
@@ -225,7 +225,7 @@ def _heads(
     model: Decoder, layer: int, length: int, factor: Factor, rounding: _Rounding, name: str
 ) -> Iterator[Head]:
     """Each head's own matrices and biases; the bias of the output is that of the last head that writes."""
-    config, attention = model.config, model.get_submodule(f"stack.blocks.{layer}.attn")
+    config, attention = model.config, attention_of(model, layer)
     H, G, K = config.heads, config.groups, config.head_size
     weight, bias = _projections(model, layer)
     out = as_array(attention.out.weight).reshape(config.width, H, K)
@@ -241,8 +241,9 @@ def _heads(
             biases["output_bias"] = as_array(attention.out.bias)
         if "distance_keys" in more:
             more["distance_keys"] = more["distance_keys"][:, scored]
-        made = {key: rounding(array, f"{name}.heads.{h}.{key}") for key, array in (arrays | more).items()}
-        yield Head(**made, **{key: rounding.bias(array, f"{name}.heads.{h}.{key}") for key, array in biases.items()})
+        made: dict[str, Any] = {key: rounding(array, f"{name}.heads.{h}.{key}") for key, array in (arrays | more).items()}
+        made |= {key: rounding.bias(array, f"{name}.heads.{h}.{key}") for key, array in biases.items()}
+        yield Head(**made)
 
 
 def _norm(norm: Any, config: ModelConfig, rounding: _Rounding, name: str) -> Norm | None:
