@@ -148,10 +148,13 @@ def possible(model: Decoder) -> list[int]:
 
 
 def _tokens(model: Decoder) -> Matrix:
-    """(vocabulary, d), with the scale, and with the first token type, which a decoder adds to every token."""
+    """(vocabulary, d): widened and scaled, and with the first token type, which a decoder adds to every token."""
     embedding = model.embedding
     assert embedding.token is not None
-    table = as_array(embedding.token.weight) * embedding.scale
+    table = as_array(embedding.token.weight)
+    if embedding.widen is not None:
+        table = table @ as_array(embedding.widen.weight).T
+    table = table * embedding.rounded.get(embedding.token.weight.dtype, embedding.scale)
     return table if embedding.token_type is None else table + as_array(embedding.token_type.weight)[0]
 
 
@@ -168,7 +171,8 @@ def _output(model: Decoder) -> tuple[Matrix, Matrix]:
     assert model.output is not None and model.embedding.token is not None
     weight = model.embedding.token.weight if model.output.weight is None else model.output.weight
     bias = np.zeros(len(weight)) if model.output.bias is None else as_array(model.output.bias)
-    return as_array(weight) * model.config.output_scale, bias
+    matrix = as_array(weight) if model.output.narrow is None else as_array(weight) @ as_array(model.output.narrow.weight)
+    return matrix * model.config.output_scale, bias
 
 
 def used_rows(model: Decoder, length: int) -> int:
@@ -247,9 +251,11 @@ def _heads(
 
 
 def _norm(norm: Any, config: ModelConfig, rounding: _Rounding, name: str) -> Norm | None:
-    """LayerNorm or RMSNorm, which has no bias; None where nn has none."""
+    """LayerNorm or RMSNorm, which has no bias, and whose γ may be 1 + its weight; None where nn has none."""
     if not isinstance(norm, torch.nn.LayerNorm | RMSNorm):
         return None
     bias = as_array(norm.bias) if isinstance(norm, torch.nn.LayerNorm) else np.zeros(config.width)
-    arrays = {"gain": as_array(norm.weight), "bias": bias, "epsilon": norm.eps}
-    return Norm(**{key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}, kind=config.norm)  # type: ignore[arg-type]
+    plus_one = config.norm == "rms_plus_one"
+    arrays = {"gain": as_array(norm.weight) + plus_one, "bias": bias, "epsilon": norm.eps}
+    kind: Any = "rms" if plus_one else config.norm
+    return Norm(**{key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}, kind=kind)
