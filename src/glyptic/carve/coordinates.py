@@ -142,7 +142,7 @@ def widen_layer(layer: Layer, pad: tuple[int, int]) -> Layer:
     if ff is not None:
         gate = None if ff.gate is None else _padded(ff.gate, pad, columns=True)
         w1, w2 = _padded(ff.w1, pad, columns=True), _padded(ff.w2, pad, columns=False)
-        ff = replace(ff, w1=w1, w2=w2, b2=_longer(ff.b2, pad), gate=gate)
+        ff = replace(ff, w1=w1, w2=w2, b2=_padded(ff.b2[:, None], pad, columns=False)[:, 0], gate=gate)
     return replace(layer, heads=tuple(map(head, layer.heads)), feed_forward=ff)
 
 
