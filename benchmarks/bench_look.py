@@ -1,8 +1,8 @@
-"""The page of attention, 12 layers × 12 heads × 128 tokens: its size, when it is ready and how many nodes it has, beside Plotly's.
+"""The page of attention, 12 layers × 12 heads × 128 tokens: its size, when it is ready, how many nodes it has, beside Plotly's.
 
-Plotly shows the same weights as 144 heat maps in one file with its script inside (`include_plotlyjs=True`). Both files are opened in
-Debian's Chromium. Ready: from the start of navigation until ours has drawn everything (`data-ready`), and until Plotly has drawn its
-last map.
+Plotly shows the same weights as 144 heat maps in one file with its script inside (`include_plotlyjs=True`). Both files are opened
+in Debian's Chromium. Ready: from the start of navigation until ours has drawn everything (`data-ready`), and until Plotly has
+drawn its last map.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ ROOT = Path(glyptic.__file__).parent
 ORDER = [
     *("errors", "extras", "lazy", "showing", "text", "arguments", "files", "figures", "parallel"),
     *("numbers", "exact", "languages", "carve", "programs", "states", "prove", "theorems", "lint", "studies", "notes"),
-    *("nn", "bridge", "icl", "look", "cli"),
+    *("nn", "train", "bridge", "icl", "look", "cli"),
 ]
 INSIDE = {
     "prove": [
@@ -20,7 +20,7 @@ INSIDE = {
     "look": ["pages", "values", "kinds", "opening", "latex", "studio"],
     "nn": ["shapes", "config", "presets", "speed", "parts", "models", "hooks", "costs", "generation", "checkpoints"],
 }
-# exact's thin methods (T & U, T.frame(), T.machine()) call carve and states, by a lazy import inside the method: the only way back.
+# exact's thin methods (T & U, T.frame(), T.machine()) call carve and states, by a lazy import inside: the only way back.
 LAZY_WAYS_BACK = {("exact", "carve"), ("exact", "states")}
 
 

@@ -69,7 +69,7 @@ CONFIGS = [
     ({"format": "fixed"}, "is not a format"),
     ({"format": 8}, "format must be a str"),
     ({"kind": "other"}, "does not describe an exact transformer"),
-    ({"version": 99}, "reads version 1"),
+    ({"version": 99}, "reads versions 1 to 2"),
     ({"vocabulary": ["0"]}, r"token_embedding has shape \(2, 6\); it must be \(1, 6\)"),
     ({"coordinates": "xyz"}, "coordinates must be a list"),
     ({"options": {"mask": "sideways"}}, "options.mask"),
@@ -250,3 +250,11 @@ def test_a_folder_that_says_it_is_unfinished_leads_nowhere_else(tmp_path, model)
     (folder / ".glyptic-new").symlink_to(elsewhere)
     assert Transformer.load(folder).same_as(another())
     assert (elsewhere / "secret").exists()
+
+
+@pytest.mark.parametrize("positions", ["all but ²", "all but " + "1" * 5000, "¹ ١", "1" * 5000])
+def test_positions_that_are_no_numbers_are_not_read_as_such(positions: str) -> None:
+    """A file may say them of its history; `isdigit` is true of all of these, and `int` takes none."""
+    from glyptic.exact.history import Touch
+
+    assert Touch("writes", ("x",), positions).covers(1) == positions.startswith("all")

@@ -63,8 +63,17 @@ def page_of(
         tab.goto(path.as_uri() + fragment)
         tab.wait_for_selector("body[data-ready=yes]", timeout=30000)
         yield tab
-        assert asked == [] and wrong == []
+        assert (asked, wrong) == ([], [])
         context.close()
+
+
+def wait_until(tab: Any, expression: str, seconds: float = 10.0) -> None:
+    """Until an expression is true in the page. Playwright's own `wait_for_function` evaluates text in it, which pages forbid."""
+    for _ in range(int(seconds / 0.05)):
+        if tab.evaluate(expression):
+            return
+        tab.wait_for_timeout(50)
+    raise AssertionError(f"not within {seconds:g} s: {expression}")
 
 
 def axe(tab: Any) -> list[str]:

@@ -13,11 +13,23 @@ import pytest
 from tests.look.chromium import axe, browser, needs_chromium, page_of  # noqa: F401 (browser is a fixture)
 
 from glyptic import programs
+from glyptic.carve.examples.parts import counting
+from glyptic.carve.facts import (
+    EXP_VANISHES,
+    ONE,
+    PRODUCTS,
+    SATURATES,
+    SUBNORMAL,
+    SYMMETRIC,
+    decides,
+    scaled_exp_vanishes,
+)
 from glyptic.carve.normalize import plus_minus
-from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.exact.report import show_number
 from glyptic.look import Page, page
-from glyptic.numbers import encode
+from glyptic.look.values.exact import carried
+from glyptic.numbers import as_format, encode
 
 pytestmark = needs_chromium
 CELLS = """() => Object.fromEntries([...document.querySelector("table.stream").querySelectorAll("tr[data-i]")].map((row) =>
@@ -129,6 +141,16 @@ def test_a_weight_is_changed(browser: Any) -> None:  # noqa: F811
         assert verdict(tab) == "UNDEFINED" and "0/0" in tab.inner_text(".verdictbox") and axe(tab) == []
 
 
+@pytest.mark.parametrize("parts", [{"activation": "gelu"}, {"biases": True}, {"turned": 1, "distances": 2, "parallel": True}])
+def test_parts_that_the_page_does_not_compute_are_a_recording(browser: Any, parts: dict[str, Any]) -> None:  # noqa: F811
+    """Never a silently wrong number: what is shown is what the engine in Python gave."""
+    transformer = random_transformer("fixed:6", 1, Sizes(layers=1, heads=1, **parts), Options(attention="max-subtracted"))
+    with page_of(browser, page(transformer, "0110"), "#zeros=1") as tab:
+        assert "is a part that this page does not compute" in tab.inner_text(".recording") and tab.is_disabled("#ex-input")
+        assert cells(tab) == traced(transformer, "0110", last_stage(transformer))
+        assert axe(tab) == []
+
+
 def test_a_recording_says_so(browser: Any) -> None:  # noqa: F811
     transformer = programs.open("parity:4", "fixed:30")
     with page_of(browser, page(transformer, "0111"), "#zeros=1") as tab:
@@ -197,9 +219,9 @@ def test_languages_lights_and_sizes(browser: Any, fragment: str) -> None:  # noq
 
 def test_facts_and_refusals_are_pythons(browser: Any) -> None:  # noqa: F811
     facts = [ONE, SYMMETRIC, SATURATES, SUBNORMAL, EXP_VANISHES, PRODUCTS, scaled_exp_vanishes(4)]
-    facts += [decides("1", "B"), decides("-B", "B"), Numbers(2)(), Numbers(16)()]
+    facts += [decides("1", "B"), decides("-B", "B"), counting(2), counting(16)]
     with page_of(browser, page(parity(), "01101")) as tab:
-        names = tab.evaluate("G.exact.LADDER.flatMap(([, list]) => list)") + ["q:3,2", "q:2,0", "ieee:3,2,normal"]
+        names = [*tab.evaluate("G.exact.LADDER.flatMap(([, list]) => list)"), "q:3,2", "q:2,0", "ieee:3,2,normal"]
         ask = "([facts, names]) => facts.map((fact) => names.map((name) => G.exact.factHolds(fact, Engine.parseFormat(name))))"
         found = tab.evaluate(ask, [[fact.statement for fact in facts], names])
         wide = ["fixed:25", "fixed:26", "fixed:30", "fp32", "float:9,8", "float:10,8", "ieee:11,52", "ieee:10,20", "exact"]

@@ -47,7 +47,8 @@ LAWS = {
 @pytest.mark.parametrize("fragment", LAWS)
 def test_error_weights_and_shifts_are_those_of_the_theory(browser: Any, fragment: str) -> None:
     problem, M = LAWS[fragment]
-    P, none = icl.optimal_map(problem), Shift("none", problem.covariance, problem.covariance, problem.prior, problem.noise_variance)
+    P = icl.optimal_map(problem)
+    none = Shift("none", problem.covariance, problem.covariance, problem.prior, problem.noise_variance)
     with page_of(browser, page(lab_view(FULL)), fragment) as tab:
         near(read(tab, "risk"), shifted_risk(P, none, M))
         near(read(tab, "bias"), shifted_risk(P, none, INF))
@@ -96,7 +97,9 @@ def test_standard_shifts_that_leave_the_inputs_alone_are_borne(browser: Any) -> 
 
 
 @needs_chromium
-@pytest.mark.parametrize("problem", [icl.Problem([1.0, 0.5], 10), icl.Problem(icl.spectrum("kappa:30", 6), 15, noise_variance=0.2)])
+@pytest.mark.parametrize(
+    "problem", [icl.Problem([1.0, 0.5], 10), icl.Problem(icl.spectrum("kappa:30", 6), 15, noise_variance=0.2)]
+)
 def test_the_flow_is_solved_in_the_page(browser: Any, problem: icl.Problem) -> None:
     with page_of(browser, page(lab_view(problem)), "#panel=weights&time=45") as tab:
         for _ in range(3):
@@ -197,7 +200,8 @@ def test_every_result_has_a_page_and_what_is_recorded_says_so(browser: Any) -> N
             if name in ("curves alone", "shifts"):
                 assert HOSTILE in tab.inner_text("#view"), name
             if name == "flow":
-                assert read(tab, "time") == pytest.approx(float(icl.full_flow(icl.Problem([1.0, 0.5], 10)).thinned(160).times[60]))
+                flow = icl.full_flow(icl.Problem([1.0, 0.5], 10)).thinned(160)
+                assert read(tab, "time") == pytest.approx(float(flow.times[60]))
             if name == "shifts":
                 P = icl.optimal_map(icl.Problem([1.0, 0.5], 10))
                 near(read(tab, "relative-given-0"), shifted_risk(P, Shift("", 2 * np.eye(2), np.eye(2), np.eye(2)), 10) / 2)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from tests.look.chromium import axe, needs_chromium, page_of
+from tests.look.chromium import axe, needs_chromium, page_of, wait_until
 
 from glyptic import nn
 from glyptic.errors import GlypticError
@@ -138,7 +138,7 @@ def test_the_wall_sorts_and_opens(browser: Any) -> None:
         assert f"layer={second // 4}" in tab.url and f"head={second % 4}" in tab.url and "sort=entropy" in tab.url
         tab.go_back()
         title = f"layer {sharpest // 4}, head {sharpest % 4}"
-        tab.wait_for_function(f"document.querySelector('.map h2').textContent.includes('{title}')")
+        wait_until(tab, f"document.querySelector('.map h2').textContent.includes('{title}')")
         order = tab.evaluate(
             """() => { const model = G.model.open(G.page.views[0].data);
             return ['entropy', 'previous', 'induction'].map((sort) => G.model.ordered(model, model.sites[0], sort)); }"""
@@ -309,7 +309,7 @@ def test_512_tokens_open_and_say_what_is_sampled(browser: Any) -> None:
         assert f"{len(site['whole'])} of 144 heads" in tab.inner_text(".map")
         assert "8 × 8 positions" in tab.inner_text(".map")
         tab.goto(tab.url.partition("#")[0] + f"#layer={site['whole'][0] // 12}&head={site['whole'][0] % 12}&way=lines")
-        tab.wait_for_function("document.querySelector('.map')?.innerText.includes('Positions')")
+        wait_until(tab, "document.querySelector('.map')?.innerText.includes('Positions')")
         tab.get_by_role("tab", name="Change a head").click()
         assert "of 144 heads were tried" in tab.inner_text(".inside")
 

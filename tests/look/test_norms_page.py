@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.look.chromium import axe, needs_chromium, page_of
 
 from glyptic.look import Page
 from glyptic.look.values.norms import norms_view
 from glyptic.nn.parts.norms import BatchNorm, LayerNorm, RMSNorm
-from tests.look.chromium import axe, needs_chromium, page_of
 
 pytestmark = needs_chromium
 EXACT = {"rtol": 0.0, "atol": 1e-10}
+READ = """() => ({x: Array.from(G.norms.now.x.values),
+    ...Object.fromEntries(Object.entries(G.norms.now.results).map(([name, found]) => [name, found && found.values]))})"""
 
 
 def shown(**options: Any) -> Page:
@@ -26,13 +28,15 @@ def shown(**options: Any) -> Page:
 
 def stream() -> torch.Tensor:
     packed = norms_view().data["stream"]
-    return torch.tensor(np.frombuffer(zlib.decompress(base64.b64decode(packed["data"])), "<f8").reshape(packed["shape"]).copy())
+    numbers = np.frombuffer(zlib.decompress(base64.b64decode(packed["data"])), "<f8")
+    return torch.tensor(numbers.reshape(packed["shape"]).copy())
 
 
 def read(tab: Any, batch: int, tokens: int, features: int) -> dict[str, torch.Tensor]:
     """x and what the three norms give, as the page has them."""
-    found = tab.evaluate("({x: Array.from(G.norms.now.x.values), ...Object.fromEntries(Object.entries(G.norms.now.results).map(([k, r]) => [k, r && r.values]))})")
-    return {name: torch.tensor(v, dtype=torch.float64).view(batch, tokens, features) for name, v in found.items() if v is not None}
+    found = tab.evaluate(READ)
+    there = {name: values for name, values in found.items() if values is not None}
+    return {name: torch.tensor(v, dtype=torch.float64).view(batch, tokens, features) for name, v in there.items()}
 
 
 def affine(norm: Any, gain: float, bias: float | None) -> Any:
@@ -45,11 +49,16 @@ def affine(norm: Any, gain: float, bias: float | None) -> Any:
 @pytest.mark.parametrize("sizes", [(3, 3, 4), (4, 2, 6), (1, 4, 3), (2, 1, 2)])
 def test_the_three_in_training(browser: Any, sizes: tuple[int, int, int]) -> None:
     batch, tokens, features = sizes
-    with page_of(browser, shown(batch=batch, tokens=tokens, features=features), "#gain=1.5&bias=-0.5&eps=0.01&step=5") as tab, torch.no_grad():
+    page = shown(batch=batch, tokens=tokens, features=features)
+    norms = {
+        "batch": affine(BatchNorm(features, 0.01), 1.5, -0.5),
+        "layer": affine(LayerNorm(features, 0.01), 1.5, -0.5),
+        "rms": affine(RMSNorm(features, 0.01), 1.5, None),
+    }
+    with page_of(browser, page, "#gain=1.5&bias=-0.5&eps=0.01&step=5") as tab, torch.no_grad():
         found = read(tab, *sizes)
         assert (found["x"] == stream()[5, :batch, :tokens, :features]).all()
-        for name, norm in (("batch", affine(BatchNorm(features, 0.01), 1.5, -0.5)), ("layer", affine(LayerNorm(features, 0.01), 1.5, -0.5)),
-                           ("rms", affine(RMSNorm(features, 0.01), 1.5, None))):  # fmt: skip
+        for name, norm in norms.items():
             torch.testing.assert_close(found[name], norm(found["x"]), **EXACT)
 
 
@@ -125,7 +134,8 @@ def test_cells_are_edited_by_keyboard_and_share_statistics(browser: Any) -> None
         tab.keyboard.press("Enter")
         assert "not a number" in tab.inner_text(".input")
         tab.hover("#norm-layer [data-place='2.2.0']")
-        assert tab.evaluate("[...document.querySelectorAll('#norm-layer .shared')].map((c) => c.dataset.place)") == [f"2.2.{d}" for d in range(4)]
+        places = tab.evaluate("[...document.querySelectorAll('#norm-layer .shared')].map((c) => c.dataset.place)")
+        assert places == [f"2.2.{d}" for d in range(4)]
 
 
 def test_batches_are_stepped_through(browser: Any) -> None:
@@ -140,7 +150,13 @@ def test_batches_are_stepped_through(browser: Any) -> None:
         assert tab.evaluate("G.norms.now.setting.training")
 
 
-@pytest.mark.parametrize("fragment", ["", "#lang=es&light=dark&padding=2", "#batch=1&tokens=1&light=dark", "#cell=9.x&step=999&x=a;0.0.0.0=1e9&eps=-1&grids=before"])
+STATES = [
+    *("", "#lang=es&light=dark&padding=2", "#batch=1&tokens=1&light=dark"),
+    "#cell=9.x&step=999&x=a;0.0.0.0=1e9&eps=-1&grids=before",
+]
+
+
+@pytest.mark.parametrize("fragment", STATES)
 def test_any_state_opens_and_is_accessible(browser: Any, fragment: str) -> None:
     with page_of(browser, shown(), fragment) as tab:
         assert axe(tab) == []

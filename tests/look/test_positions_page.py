@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.look.chromium import axe, needs_chromium, page_of, wait_until
 
 from glyptic import nn
 from glyptic.errors import InputError
@@ -14,7 +15,6 @@ from glyptic.look.values.positions import positions_view
 from glyptic.nn.parts.positions import Rotary, Shaw, TransformerXL, rotate, sinusoids
 from glyptic.nn.parts.positions.alibi import slopes
 from glyptic.nn.parts.positions.t5 import bucket
-from tests.look.chromium import axe, needs_chromium, page_of
 
 pytestmark = needs_chromium
 KINDS = ["sinusoidal", "learned", "rotary", "alibi", "t5", "shaw", "transformer_xl"]
@@ -37,8 +37,8 @@ def content(tab: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def config(**changes: Any) -> nn.ModelConfig:
-    sizes: dict[str, Any] = dict(kind="decoder", layers=1, width=32, heads=2, vocabulary=9, context=16, backend="reference")
-    return nn.ModelConfig(**{**sizes, **changes})
+    sizes = {"layers": 1, "width": 32, "heads": 2, "vocabulary": 9, "context": 16, "backend": "reference"}
+    return nn.ModelConfig(kind="decoder", **{**sizes, **changes})
 
 
 def distances(length: int) -> torch.Tensor:
@@ -63,7 +63,8 @@ def test_rotary_scores_are_torch_s_and_need_the_distance_alone(browser: Any, bas
         found = scores(tab, "rotary", 40)
         torch.testing.assert_close(found, q40 @ k40.T / 4, rtol=0, atol=1e-12)
         torch.testing.assert_close(found[1:, 1:], found[:-1, :-1], rtol=0, atol=1e-12)  # equal along diagonals
-        torch.testing.assert_close(torch.tensor(tab.evaluate("Array.from(G.positions.now.kinds.get('rotary').q(7))")), q40[7], check_dtype=False)
+        seventh = torch.tensor(tab.evaluate("Array.from(G.positions.now.kinds.get('rotary').q(7))"), dtype=torch.float64)
+        torch.testing.assert_close(seventh, q40[7])
 
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 6, 7, 12])
@@ -116,7 +117,8 @@ def test_a_model_s_own_terms_of_transformer_xl(browser: Any) -> None:
         torch.testing.assert_close(scores(tab, "transformer_xl", 24), wanted, rtol=0, atol=1e-12)
         terms = tab.evaluate("G.positions.now.kinds.get('transformer_xl').terms(20, 3)")
         whole = ((q + part.u[1, 0]) @ k / 4 + wanted[20, 3]).item()
-        assert sum(terms) == pytest.approx(whole, abs=1e-12) and terms[1] + terms[3] == pytest.approx(wanted[20, 3].item(), abs=1e-12)
+        assert sum(terms) == pytest.approx(whole, abs=1e-12)
+        assert terms[1] + terms[3] == pytest.approx(wanted[20, 3].item(), abs=1e-12)
 
 
 def test_a_model_s_own_table_ends_where_it_was_trained(browser: Any) -> None:
@@ -139,7 +141,7 @@ def test_controls_change_what_is_seen(browser: Any) -> None:
         tab.get_by_label("Head shown").select_option("5")
         tab.get_by_label("Trained length").fill("20")
         tab.get_by_label("Maps show").select_option("scores")
-        tab.wait_for_function("G.positions.now.setting.trained === 20 && G.positions.now.setting.head === 5")
+        wait_until(tab, "G.positions.now.setting.trained === 20 && G.positions.now.setting.head === 5")
         assert tab.inner_text("#kind-alibi .pair") != before
         assert "H = 6, K = 2" in tab.inner_text(".controls") and "map=scores" in tab.url
         tab.focus("#kind-t5 .map canvas")
@@ -159,7 +161,7 @@ def test_angles_move_and_the_score_stays(browser: Any, motion: str) -> None:
         read = "document.querySelector('.sum').textContent.match(/is (\\S+)\\. It/)[1]"
         first, score = tab.evaluate(hand), tab.evaluate(read)
         tab.click("#play")
-        tab.wait_for_function(f"{hand} !== '{first}'", timeout=5000)
+        wait_until(tab, f"{hand} !== '{first}'")
         assert tab.evaluate(read) == score
         tab.keyboard.press("p")
         assert tab.get_attribute("#play", "aria-pressed") == "false"
@@ -169,7 +171,10 @@ def test_angles_move_and_the_score_stays(browser: Any, motion: str) -> None:
         assert tab.evaluate(hand) == still
 
 
-@pytest.mark.parametrize("fragment", ["#lang=es&light=dark&map=scores", "#causal=0&length=9&trained=64", "#m=zz&head=99&length=-3&base=0"])
+STATES = ["#lang=es&light=dark&map=scores", "#causal=0&length=9&trained=64", "#m=zz&head=99&length=-3&base=0"]
+
+
+@pytest.mark.parametrize("fragment", STATES)
 def test_any_state_opens_and_is_accessible(browser: Any, fragment: str) -> None:
     with page_of(browser, shown(), fragment) as tab:
         assert axe(tab) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -11,36 +12,52 @@ from glyptic.exact import Options
 from glyptic.nn import Decoder
 from glyptic.nn.config import ModelConfig
 
+_KINDS = {
+    "encoder": "an encoder's positions all see one another and its first decides, and an exact transformer answers at its last",
+    "encoder_decoder": "an exact transformer has no cross-attention, and one input",
+    "vit": "an exact transformer reads tokens, and not pixels",
+}
+# What `to_exact` knows of a decoder's config. A field that is not listed here is refused, unless it has its default: whoever adds
+# one to `ModelConfig` then has time to think of its exact counterpart.
+_KNOWN = {
+    *("kind", "layers", "width", "heads", "vocabulary", "context", "key_value_heads", "head_width", "attention_scale"),
+    *("attention_bias", "attention_output_bias", "sliding_window", "backend", "feed_forward", "feed_forward_width"),
+    *("feed_forward_bias", "norm", "norm_place", "norm_eps", "final_norm", "parallel", "positions", "position_precision"),
+    *("position_offset", "sinusoidal_layout", "rotary_base", "rotary_fraction", "rotary_scaling", "relative_buckets"),
+    *("relative_distance", "embedding_scale", "embedding_scale_rounded", "embedding_norm", "token_types", "head", "classes"),
+    *("tied", "output_bias", "output_bias_frozen", "output_scale", "dropout", "attention_dropout"),
+    *("encoder_layers", "norm_groups", "image_size", "patch_size", "channels"),  # of other models and norms
+}
+_EXACT_NORMS = ("layer", "rms", "rms_plus_one", "rms_outside", "none")
+_NORMS = {
+    "batch": "its statistics are those of the training batches",
+    "instance": "its statistics are over all positions",
+    "group": "exact norms go over all coordinates",
+}
+
 
 def refuse(config: ModelConfig, max_length: int) -> None:
     """Raise a ModelError for the first part that has no exact counterpart."""
-    if config.kind != "decoder" or config.vocabulary is None or config.head != "linear":
+    if config.kind != "decoder":
+        raise ModelError(f"kind={config.kind!r}: {_KINDS[config.kind]}; build a model with kind='decoder'.")
+    if config.vocabulary is None or config.head not in ("linear", "class"):
         raise ModelError(
-            f"kind={config.kind!r}, vocabulary={config.vocabulary}, head={config.head!r}: only a decoder from tokens to "
-            "logits becomes an exact transformer; build one with kind='decoder' and head='linear'."
+            f"vocabulary={config.vocabulary}, head={config.head!r}: only a decoder from tokens to logits becomes an exact "
+            "transformer; build one with a vocabulary, and head='linear' or head='class'."
         )
-    if config.feed_forward != "relu":
-        raise ModelError(
-            f"feed_forward={config.feed_forward!r} has no exact version; the exact feed-forward is W₂ relu(W₁x + b₁) + b₂: "
-            "train with feed_forward='relu'."
-        )
-    if config.norm not in ("layer", "none"):
-        raise ModelError(f"norm={config.norm!r} has no exact version; use norm='layer' or norm='none'.")
+    if config.norm not in _EXACT_NORMS:
+        why = _NORMS.get(config.norm, "it has no exact version")
+        raise ModelError(f"norm={config.norm!r}: {why}; use norm='layer', 'rms', 'rms_outside' or 'none'.")
     if config.norm == "none" and config.norm_place == "post":
         raise ModelError("norm='none' has no place: give norm_place='pre'.")
-    if config.positions not in ("learned", "sinusoidal", "none"):
-        raise ModelError(
-            f"positions={config.positions!r} act inside attention, and an exact transformer adds positions to its input; "
-            "use positions='learned', 'sinusoidal' or 'none'."
-        )
     if config.positions == "learned" and max_length > config.context:
         raise ModelError(
             f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it."
         )
-    if config.parallel:
-        raise ModelError("parallel=True: exact layers run attention, then the feed-forward; use parallel=False.")
-    if config.embedding_norm or config.token_types:
-        raise ModelError("embedding_norm and token_types have no exact version; build the decoder without them.")
+    for field in fields(config):
+        if field.name not in _KNOWN and getattr(config, field.name) != field.default:
+            value = getattr(config, field.name)
+            raise ModelError(f"{field.name}={value!r} has no exact version; build the decoder without it.")
     if config.sliding_window is not None and config.sliding_window < max_length:
         raise ModelError(
             f"sliding_window={config.sliding_window} is shorter than max_length={max_length}, and exact attention sees "

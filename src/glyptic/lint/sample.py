@@ -15,7 +15,7 @@ from glyptic.exact.forward import Prepared
 from glyptic.exact.running import Batch, prepared_for
 
 _BEYOND = 8  # positions after two periods, of inputs that have no longest
-_STAGES = ("embedding", "*.after_*", "final_norm", "*.hidden", "*.head.*")
+_STAGES = ("embedding", "embedding_norm", "*.after_*", "final_norm", "*.hidden", "*.head.*")
 
 
 @dataclass(frozen=True)

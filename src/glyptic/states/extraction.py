@@ -23,10 +23,10 @@ from glyptic.states.streams import SILENT, VectorMachine, failed, place_of
 from glyptic.states.tables import RowTable
 
 # What a state was shown to hold; a part or a choice that is not listed here is refused until it is.
-_OF_A_HEAD = {"query", "key", "value", "output"}
+_OF_A_HEAD = {*("query", "key", "value", "output"), *("query_bias", "key_bias", "value_bias", "output_bias")}
 _KNOWN_PARTS = {
     *("format", "vocabulary", "coordinates", "token_embedding", "position_embedding", "layers", "output", "answers"),
-    *("options", "final_norm", "name", "history", "period"),
+    *("options", "final_norm", "name", "history", "period", "output_bias"),
 }
 _KNOWN_OPTIONS = {"products", "attention", "scale", "mask", "norm", "answer", "ties"}
 

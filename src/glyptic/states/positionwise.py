@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.answers import UNDEFINED, decide
-from glyptic.exact.forward import Prepared, embed, forward, run_layer
+from glyptic.exact.forward import Prepared, Seen, embed, forward, run_layer
 from glyptic.exact.running import prepared_for
 from glyptic.exact.stages import ErrorAt, Watch
 from glyptic.exact.transformer import Transformer
 from glyptic.numbers import Arithmetic, Codes
 from glyptic.numbers.hosts import Engine
 
-_ALONE = np.ones((1, 1), bool)  # one position, which sees itself
+_ALONE = Seen(np.ones((1, 1), bool), np.zeros(1, int))  # one position, which sees itself
 _BATCH = 1 << 14
 
 

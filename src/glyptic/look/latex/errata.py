@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glyptic.look.latex import escaping
-from glyptic.look.latex.tables import Cell, Fragment, TexRow, TexTable
+from glyptic.look.latex.tables import Fragment, TexCell, TexRow, TexTable
 from glyptic.notes.errata import Erratum
 
 
@@ -34,7 +34,7 @@ def errata_latex(errata: Sequence[Erratum], about: Fragment) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], about: Fragment) -> TexTable:
-    header, *body = [TexRow(tuple(map(Cell.prose, row))) for row in rows]
+    header, *body = [TexRow(tuple(map(TexCell.prose, row))) for row in rows]
     align = "l" + "".join("r" if all(_is_count(row[j]) for row in rows[1:]) else "l" for j in range(1, len(rows[0])))
     return TexTable((header,), tuple(body), align, about=about)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from glyptic.exact.history import Frame, Touch
 from glyptic.look.latex import escaping
-from glyptic.look.latex.tables import Cell, Fragment, TexRow, TexTable
+from glyptic.look.latex.tables import Fragment, TexCell, TexRow, TexTable
 
 
 def frame_latex(frame: Frame, about: Fragment) -> str:
     """One construction."""
-    return _table([frame], about).latex(about.word("one frame", name=escaping.name(frame.construction)))
+    return _table([frame], about).latex(about.word("one frame", name=escaping.name(frame.construction, breaks=True)))
 
 
 def history_latex(frames: Sequence[Frame], about: Fragment, name: str) -> str:
@@ -31,42 +31,42 @@ def _table(frames: Sequence[Frame], about: Fragment) -> TexTable:
     rows: list[TexRow] = []
     for number, frame in enumerate(frames, 1):
         rows += _rows(number, frame, about, ruled=number > 1)
-    header = [Cell(), *(_word(about, key) for key in ("coordinates", "positions", "value"))]
+    header = [TexCell(), *(_word(about, key) for key in ("coordinates", "positions", "value"))]
     valued = any(touch.value for frame in frames for touch in frame.touches)
     if not valued:  # a column of nothing
         header, rows = header[:3], [replace(row, cells=row.cells[:3]) for row in rows]
     return TexTable((TexRow(tuple(header)),), tuple(rows), "llll"[: len(header)], about=about)
 
 
-def _word(about: Fragment, key: str) -> Cell:
+def _word(about: Fragment, key: str) -> TexCell:
     said = about.word(key)
-    return Cell(said, escaping.width(said))
+    return TexCell(said, escaping.width(said))
 
 
 def _rows(number: int, frame: Frame, about: Fragment, *, ruled: bool) -> list[TexRow]:
     counts = {"head": frame.heads, "hidden unit": frame.hidden, "coordinate": len(frame.new_coordinates)}
     cost = [about.word(f"{what}{'s' * (count != 1)} cost", count=count) for what, count in counts.items() if count]
     title = f"{number}. {escaping.text(frame.construction)}: {', '.join([_places(frame.places, about), *cost])}"
-    rows = [TexRow(across=Cell(title, escaping.width(title)), strong=True, rule=ruled)]
+    rows = [TexRow(across=TexCell(title, escaping.width(title)), strong=True, rule=ruled)]
     if frame.new_coordinates:
-        rows.append(TexRow((_word(about, "adds"), Cell.names(frame.new_coordinates), Cell(), Cell())))
+        rows.append(TexRow((_word(about, "adds"), TexCell.names(frame.new_coordinates), TexCell(), TexCell())))
     for touch in frame.touches:
         if touch.coordinates:
-            where, value = _positions(touch, about), Cell.prose(touch.value.replace("*", "·").replace("`", "'"))
-            rows.append(TexRow((_word(about, touch.action), Cell.names(touch.coordinates), where, value)))
+            where, value = _positions(touch, about), TexCell.prose(touch.value.replace("*", "·").replace("`", "'"))
+            rows.append(TexRow((_word(about, touch.action), TexCell.names(touch.coordinates), where, value)))
     for fact in frame.facts:
-        rows.append(TexRow(across=Cell.text(fact), key=_word(about, "needs")))
+        rows.append(TexRow(across=TexCell.text(fact), key=_word(about, "needs")))
     return rows
 
 
-def _positions(touch: Touch, about: Fragment) -> Cell:
+def _positions(touch: Touch, about: Fragment) -> TexCell:
     listed = " ".join(word for word in touch.positions.split() if word.isdigit())
     if touch.positions == "all":
         return _word(about, "all")
     if listed and touch.positions == f"all but {listed}":
         said = about.word("all but", positions=listed)
-        return Cell(said, escaping.width(said), 2.5)
-    return Cell.text(touch.positions)
+        return TexCell(said, escaping.width(said), 2.5)
+    return TexCell.text(touch.positions)
 
 
 def _places(places: tuple[int, ...], about: Fragment) -> str:

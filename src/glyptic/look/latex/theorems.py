@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from glyptic.errors import InputError
 from glyptic.look.latex import escaping
 from glyptic.look.latex.numerals import letters
-from glyptic.look.latex.tables import Cell, Fragment, TexRow, TexTable
+from glyptic.look.latex.tables import Fragment, TexCell, TexRow, TexTable
 from glyptic.theorems.page import TABLES, Marks
 from glyptic.theorems.proving import THEOREMS, Row
 
@@ -53,11 +53,12 @@ def _table(
 ) -> str:
     rows = []
     for name, said in says.items():
-        cells = [Cell(_MARKS.get(mark, escaping.text(mark)), 1.3) for mark in (marks.get((name, scope), "") for scope in scopes)]
+        found = [marks.get((name, scope), "") for scope in scopes]
+        cells = [TexCell(_MARKS.get(mark, escaping.text(mark)), 1.3) for mark in found]
         rows.append(TexRow((_name(name), *cells)))
         if statements:
-            made = Cell.prose(said)
-            rows.append(TexRow(across=Cell(f"\\quad {made.tex}", made.em + 1.2), joined=True))
+            made = TexCell.prose(said)
+            rows.append(TexRow(across=TexCell(made.tex, made.em + 1.2), indented=True, joined=True))
     head = [_theorem(about), *(_scope(scope) for scope in scopes)]
     legend = {"proved": "✓", "simplified": "✓s", "alone": "✓1", "refuses": "–", "refuted": "✗"}
     caption = about.word("theorems", **{key: _MARKS[mark] for key, mark in legend.items()})
@@ -65,21 +66,21 @@ def _table(
     return table.latex(f"{escaping.text(title)}. {caption}" if title else caption)
 
 
-def _name(called: str) -> Cell:
+def _name(called: str) -> TexCell:
     words = [escaping.width(word, typewriter=True) for word in called.split()]
-    return Cell(escaping.code(called), escaping.width(called, typewriter=True), min(12.0, max([1.0, *words])))
+    return TexCell(escaping.code(called), escaping.width(called, typewriter=True), min(12.0, max([1.0, *words])))
 
 
-def _theorem(about: Fragment) -> Cell:
+def _theorem(about: Fragment) -> TexCell:
     said = about.word("theorem")
-    return Cell(said, escaping.width(said))
+    return TexCell(said, escaping.width(said))
 
 
-def _scope(scope: str) -> Cell:
+def _scope(scope: str) -> TexCell:
     """A format, above what else is said of it: ties to even, fused products."""
     made = letters(scope)
     first, _, below = made.partition("$/") if "$/" in made else made.partition("$ ")
     if not below:
-        return Cell(made, escaping.width(made.replace("$", "").replace("\\", "")))
+        return TexCell(made, escaping.width(made.replace("$", "").replace("\\", "")))
     stacked = f"\\begin{{tabular}}[b]{{@{{}}c@{{}}}}{first}$\\\\{below}\\end{{tabular}}"
-    return Cell(stacked, max(escaping.width(first), escaping.width(below)))
+    return TexCell(stacked, max(escaping.width(first), escaping.width(below)))

@@ -20,7 +20,7 @@ from glyptic.nn.models import EncoderDecoder, Model
 
 
 @dataclass
-class Stream:
+class ResidualStream:
     """One stack's residual: before the first layer and after each, and what attention and feed-forward have added."""
 
     key: str  # self, encoder or decoder
@@ -40,14 +40,14 @@ def _lengths(found: list[Tensor]) -> np.ndarray:
     return torch.stack([each[0].float().norm(dim=-1) for each in found]).cpu().numpy()
 
 
-def streams_of(model: Model) -> list[Stream]:
+def streams_of(model: Model) -> list[ResidualStream]:
     if isinstance(model, EncoderDecoder):
-        return [Stream("encoder", 0, len(model.encoder.blocks)), Stream("decoder", 1, len(model.decoder.blocks))]
+        return [ResidualStream("encoder", 0, len(model.encoder.blocks)), ResidualStream("decoder", 1, len(model.decoder.blocks))]
     stack: Any = model.stack
-    return [Stream("self", 0, len(stack.blocks))]
+    return [ResidualStream("self", 0, len(stack.blocks))]
 
 
-def stream_listeners(model: Model, streams: list[Stream]) -> Iterator[tuple[str, Callable[[Tensor], Tensor]]]:
+def stream_listeners(model: Model, streams: list[ResidualStream]) -> Iterator[tuple[str, Callable[[Tensor], Tensor]]]:
     """Name of a hook and what notes its value there; nothing is changed."""
     end = "hook_normalized_resid_post" if model.config.norm_place == "post" else "hook_resid_post"
     for stream in streams:
@@ -85,7 +85,7 @@ class Lens:
         return {"ids": ids, "probabilities": shares[0], "final": shares[1], "positions": self.positions}
 
 
-def lens_of(model: Model, stream: Stream, positions: list[int], k: int) -> Lens | None:
+def lens_of(model: Model, stream: ResidualStream, positions: list[int], k: int) -> Lens | None:
     """None for a model without an output."""
     if model.output is None:
         return None

@@ -26,7 +26,7 @@ SIZE = Count(1, 2**31 - 1)
 NEW = Count(0, 2**31 - 1)
 
 
-class View(NamedTuple):
+class CacheView(NamedTuple):
     """What the layers will see when `update` has been called. Positions count real tokens; −1 is padding or empty."""
 
     positions: Tensor  # [T] of the new tokens; [B, T] once there is padding
@@ -105,7 +105,7 @@ class StaticCache:
         if memory is not seen and (memory is None or seen is None or not torch.equal(memory, seen)):
             raise InputError("the cache was filled with another memory; make a new one with model.new_cache, or rewind it to 0.")
 
-    def open(self, new: int, real: Tensor | None = None) -> View:
+    def open(self, new: int, real: Tensor | None = None) -> CacheView:
         """What `new` tokens will see; `real` [B, new] is False for padding."""
         self.check_room(new)
         self._check_real(new, real)
@@ -113,9 +113,9 @@ class StaticCache:
         end = start + new
         if real is None and self.real is None:
             alone = new == 1 and (self.window is None or end <= self.window)
-            return View(torch.arange(start, end, device=self.keys[0].device), None, end, end, alone)
+            return CacheView(torch.arange(start, end, device=self.keys[0].device), None, end, end, alone)
         keys = masks.positions_of.plain(self._note_padding(start, new, real)[:, :end])
-        return View(keys[:, start:], keys, end, end)
+        return CacheView(keys[:, start:], keys, end, end)
 
     def check_room(self, new: int) -> None:
         """Refuse what would be written past the end."""
@@ -207,12 +207,12 @@ class FixedCache(StaticCache):
         self.slots = torch.arange(self.capacity, device=device)
         self.length = torch.zeros(1, dtype=torch.long, device=device)
 
-    def open(self, new: int, real: Tensor | None = None) -> View:
+    def open(self, new: int, real: Tensor | None = None) -> CacheView:
         if real is not None:
             raise ModelError("a FixedCache takes no padding_mask; use a StaticCache for padded prompts.")
         if not torch.compiler.is_compiling():  # a compiled step cannot look: CompiledSession does it before each
             self.check_room(new)
-        return View(self.slots[:new] + self.length, self.slots, self.capacity, None)
+        return CacheView(self.slots[:new] + self.length, self.slots, self.capacity, None)
 
     def write(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         index = self.slots[: k.shape[2]] + self.length
@@ -249,7 +249,7 @@ class RingCache(StaticCache):
         self.writes: tuple[Tensor, ...] = ()  # rows, places and new tokens of what `update` writes
         self.after: tuple[Tensor, Tensor | None] = (self.held, None)  # held and seen, once the pass has ended well
 
-    def open(self, new: int, real: Tensor | None = None) -> View:
+    def open(self, new: int, real: Tensor | None = None) -> CacheView:
         self.check_room(new)
         self._check_real(new, real)
         start, batch = int(self.length), self.keys[0].shape[0]
@@ -263,7 +263,7 @@ class RingCache(StaticCache):
         row, place = (newest >= 0).nonzero(as_tuple=True)
         self.writes, self.after = (row, place, newest[row, place]), (held, seen)
         keys = held[..., : start + 1] if new == 1 else torch.cat([before, positions], dim=-1)
-        return View(positions, keys, self.capacity + new, start + new, new == 1 and positions.dim() == 1)
+        return CacheView(positions, keys, self.capacity + new, start + new, new == 1 and positions.dim() == 1)
 
     def check_room(self, new: int) -> None:
         """There is always room: the oldest go."""

@@ -10,7 +10,7 @@ from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.parts import masks
 from glyptic.nn.parts.block import Block
-from glyptic.nn.parts.cache import Cache, View
+from glyptic.nn.parts.cache import Cache, CacheView
 from glyptic.nn.parts.hook_point import HookPoint
 from glyptic.nn.parts.multi_head import Context, Memory
 from glyptic.nn.parts.norms import make_norm, refuse_padding
@@ -35,7 +35,7 @@ class Stack(nn.Module):
         self.hook_pos_embed = HookPoint() if config.positions in TO_INPUT else None
 
     def forward(
-        self, x: Tensor, view: View, cache: Cache | None = None, memory: Memory | None = None, packed: bool = False
+        self, x: Tensor, view: CacheView, cache: Cache | None = None, memory: Memory | None = None, packed: bool = False
     ) -> Tensor:
         """x [B, T, D]; `view` says what the new tokens may see (from `open_view`)."""
         context = self.context(x, view)
@@ -54,7 +54,7 @@ class Stack(nn.Module):
             x = block(x, context)
         return packing.spread(self.ln_final(x))
 
-    def open_view(self, x: Tensor, real: Tensor | None, cache: Cache | None, memory: Memory | None = None) -> View:
+    def open_view(self, x: Tensor, real: Tensor | None, cache: Cache | None, memory: Memory | None = None) -> CacheView:
         """What T new tokens see: themselves and the cache; `real` [B, T] is False for padding."""
         batch, new = x.shape[:2]
         weight: Tensor = self.blocks[0].attn.qkv.weight  # type: ignore[union-attr, assignment]
@@ -76,11 +76,11 @@ class Stack(nn.Module):
                 cache.claim(self.config, weight, None if memory is None else memory.vectors, x)
             return cache.open(new, real)
         if real is None:
-            return View(torch.arange(new, device=x.device), None, new, new)
+            return CacheView(torch.arange(new, device=x.device), None, new, new)
         positions = masks.positions_of.plain(real)
-        return View(positions, positions, new, new)
+        return CacheView(positions, positions, new, new)
 
-    def context(self, x: Tensor, view: View) -> Context:
+    def context(self, x: Tensor, view: CacheView) -> Context:
         """Masks, biases and rotations for all layers."""
         config, positions = self.config, self.config.positions
         rotation = None if self.rotary is None else self.rotary(view.rows, view.end, x.dtype)
@@ -103,7 +103,7 @@ class Stack(nn.Module):
         distances = distances[:, None] if view.padded else distances
         return Context(mask, causal, window, None, distances, self._sinusoids(x, view))
 
-    def _sinusoids(self, x: Tensor, view: View) -> Tensor | None:
+    def _sinusoids(self, x: Tensor, view: CacheView) -> Tensor | None:
         if self.config.positions != "transformer_xl":
             return None
         distances = torch.arange(1 - x.shape[1], view.span, device=x.device)

@@ -1,6 +1,7 @@
 {
   // An automaton as a graph, and a word that is run through it, symbol by symbol, on this page.
-  const {h, t} = {h: G.h, t: (key, values) => G.t(`automaton.${key}`, values)};
+  const h = G.h;
+  const t = (key, values) => G.t(`automaton.${key}`, values);
   const MOST_DRAWN = 200, NEAR = 36, TAPE = 60, ROWS = 200, SUMS = 10;
 
   function mount(root, data, context) {
@@ -17,7 +18,7 @@
     const tape = h("div", {});
     const field = h("input", {id: "word", class: "mono", spellcheck: "false", autocomplete: "off", autocapitalize: "off", oninput: () => { state.set({word: field.value.trim() || "ε", at: null}); show(); }});
     const examples = h("span", {class: "row"});
-    const stage = h("div", {class: "stage"}), beside = h("div", {class: "panel beside"}), below = h("div", {class: "grid"});
+    const stage = h("div", {class: "stage"}), beside = h("div", {class: "panel beside", tabindex: "0", role: "region", "aria-label": G.t("automaton.moves")}), below = h("div", {class: "grid"});
 
     const go = (step) => { const {word} = read(); if (word) { const next = Math.min(word.length, Math.max(0, step(at(word), word.length))); state.set({at: next === word.length ? null : next}); show(); } };
     const pin = (node) => { state.set({state: node === null || node === pinned() ? null : node}); show(); };

@@ -46,6 +46,7 @@
       box.replaceChildren(input);
       input.focus();
       if (first === null) input.select();
+      else input.setSelectionRange(first.length, first.length); // further digits come after the first
     };
     grid.addEventListener("dblclick", (event) => { const place = placeOf(event); if (place && options.onedit) edit(place); });
     grid.addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
 """The automaton of a transformer: that its states are closed under every token, and that its answers are right.
 
-A machine is given layer by layer, over a smaller machine of what lies below. A state of a layer lists, of the words that lead to it
+A machine is given layer by layer, over a smaller machine of what lies below. A state of a layer lists, of words that lead to it
     kept    for a query (and a bound, where the largest score matters) the running denominator, or what takes its place
     mixed   for a query and a denominator the running sum Σ_j [[e_j / D]·v_j], a value for each coordinate that the output reads
     vector  what the layer gives at the last position
@@ -17,11 +17,12 @@ from typing import Any
 
 from .models import read_model
 from .reading import fields_of, need, read_json
-from .transformer import Model, ZeroByZero, added, answer_of, has_feed_forward, inner_product, layer_norm, linear
+from .transformer import Model, ZeroByZero, added, answer_of, has_feed_forward, inner_product, linear, norm_of
 from .transformer import run_feed_forward as feed_forward
 
 HARD = ("leftmost", "rightmost")
 LOST = "0/0"
+BY_POSITION = ("cosine", "sine", "distance_scores", "distance_keys", "distance_values")
 
 
 class Wrong(Exception):
@@ -39,6 +40,8 @@ def check_machine(folder: Path) -> list[str]:
     must(hashlib.sha256(text).hexdigest() == data["model_sha256"], "model.json is not the one that the machine was made of")
     model = read_model(read_json(folder / "model.json"), "model.json")
     need(model.options["mask"] != "full", "under a full mask there is no machine.")
+    unknown = [name for name in model.arrays if name.rpartition(".")[2] in BY_POSITION or name.startswith("embedding_norm")]
+    need(not unknown, f"a machine of a transformer with {', '.join(unknown[:1])} is not checked here.")
     moves, outputs = embeddings(model, data["length"])
     lines = [f"the machine is of {model.name or 'a transformer'} in {model.format.name}, over {' '.join(model.vocabulary)}"]
     classes = data["embedding"]
@@ -100,13 +103,13 @@ def normed(model: Model, vector: Any) -> Any:
     if vector in (None, LOST):
         return vector
     try:
-        return tuple(layer_norm(model, "final_norm", list(vector)))
+        return tuple(norm_of(model, "final_norm", list(vector)))
     except ZeroByZero:
         return LOST
 
 
 def answer(model: Model, vector: Any) -> str:
-    return "UNDEFINED" if vector == LOST else answer_of(model, linear(model, "output", list(vector)))
+    return "UNDEFINED" if vector == LOST else answer_of(model, linear(model, "output", list(vector), "output_bias"))
 
 
 class Checked:
@@ -195,9 +198,9 @@ class Checked:
         if vector not in self.projected:
             model, l, x = self.model, self.l, list(vector)
             norm = model.options["norm"] == "pre" and model.heads[l] > 0
-            inner = layer_norm(model, f"layers.{l}.attention_norm", x) if norm else x
-            parts = ("query", "key", "value")
-            heads = [[tuple(linear(model, f"layers.{l}.heads.{h}.{p}", inner)) for p in parts] for h in range(model.heads[l])]
+            inner = norm_of(model, f"layers.{l}.attention_norm", x) if norm else x
+            names = [[f"layers.{l}.heads.{h}.{p}" for p in ("query", "key", "value")] for h in range(model.heads[l])]
+            heads = [[tuple(linear(model, name, inner, f"{name}_bias")) for name in of_a_head] for of_a_head in names]
             self.projected[vector] = inner, heads
         return self.projected[vector]
 
@@ -280,19 +283,21 @@ class Checked:
         return self.passed[key]
 
     def computed(self, x: list[Any], mixed: tuple[Any, ...]) -> Any:
-        model, l, F, placement = self.model, self.l, self.F, self.model.options["norm"]
+        model, l, F, placement, entering = self.model, self.l, self.F, self.model.options["norm"], x
+        outputs = [f"layers.{l}.heads.{h}.output" for h in range(len(mixed))]
         try:
             if mixed:
-                change = linear(model, f"layers.{l}.heads.0.output", list(mixed[0]))
-                for h in range(1, len(mixed)):
-                    change = added(F, change, linear(model, f"layers.{l}.heads.{h}.output", list(mixed[h])))
+                changes = [linear(model, name, list(m), f"{name}_bias") for name, m in zip(outputs, mixed, strict=True)]
+                change = changes[0]
+                for one in changes[1:]:
+                    change = added(F, change, one)
                 x = added(F, x, change)
-                x = layer_norm(model, f"layers.{l}.attention_norm", x) if placement == "post" else x
+                x = norm_of(model, f"layers.{l}.attention_norm", x) if placement == "post" else x
             if has_feed_forward(model, l):
-                norm = f"layers.{l}.feed_forward_norm"
-                change = feed_forward(model, l, [layer_norm(model, norm, x) if placement == "pre" else x])[0]
+                norm, inner = f"layers.{l}.feed_forward_norm", entering if model.choices.get(f"layers.{l}.parallel") else x
+                change = feed_forward(model, l, [norm_of(model, norm, inner) if placement == "pre" else inner])[0]
                 x = added(F, x, change)
-                x = layer_norm(model, norm, x) if placement == "post" else x
+                x = norm_of(model, norm, x) if placement == "post" else x
             return tuple(x)
         except ZeroByZero:
             return LOST
