@@ -147,14 +147,13 @@ def _searched(below: VectorMachine, keeper: _Keeper, budget: Budget, head: int) 
     while done < len(table):
         rows = table.rows[done:]
         done = len(table)
+        state = below.moves[rows[:, 1]]
+        output = np.where(state < 0, -2, below.outputs[state])
+        place, token = np.nonzero(output >= 0)  # beyond 0/0 nothing is asked that matters
+        moved, kept = keeper.moved(rows[place], keeper.letters.letter_of[output[place, token]])
+        moved[:, 1] = state[place, token]
         following = np.full((len(rows), tokens), -1)
-        for token in range(tokens):
-            state = below.moves[rows[:, 1], token]
-            output = np.where(state < 0, -2, below.outputs[state])
-            there = np.flatnonzero(output >= 0)  # beyond 0/0 nothing is asked that matters
-            moved, kept = keeper.moved(rows[there], keeper.letters.letter_of[output[there]])
-            moved[:, 1] = state[there]
-            following[there[kept], token] = table.add(moved[kept])
+        following[place[kept], token[kept]] = table.add(moved[kept])
         moves.append(following)
         budget.nodes(len(table), len(keeper.bound), head)
     return table.rows.copy(), np.concatenate(moves) if moves else np.zeros((0, tokens), np.int64), start

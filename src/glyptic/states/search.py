@@ -42,6 +42,7 @@ class HeadColumns:
     base: np.ndarray  # (queries · bounds, divisors) -> the first of its mixtures
     coordinates: np.ndarray  # (d_v,) -> which of the kept coordinates holds it, or −1 for 0
     picked: Codes  # (letters, kept): what hard attention gives
+    terms: Codes | None  # (letters, mixtures) of products, where they are rounded
     rank: int  # the place of its 0/0
 
 
@@ -85,32 +86,38 @@ class LayerSearch:
                 start[0, head.first_letter] = -1
             self._forget(start, head)
         self.table.add(start)
-        tokens, moves, done = self.below.moves.shape[1], [], 0
+        moves: list[np.ndarray] = []
+        done = 0
         while done < len(self.table):
             size = max(1, _CHUNK_BYTES // (8 * self.table.rows.shape[1]))
             rows = self.table.rows[done : done + size].astype(np.int64)
             done += len(rows)
-            following = np.full((len(rows), tokens), -1, np.int32)
-            for token in range(tokens):
-                there = np.flatnonzero(self.below.moves[rows[:, STATE], token] >= 0)
-                following[there, token] = self.table.add(self._moved(rows[there], token))
-            moves.append(following)
+            following = self.below.moves[rows[:, STATE]]
+            place, token = np.nonzero(following >= 0)
+            moves.append(np.full(following.shape, -1, np.int32))
+            moves[-1][place, token] = self.table.add(self._moved(rows[place], token))
             self.budget.tell(len(self.table), len(self.table) - done)
             passed = self.budget.over(len(self.table), self.table.nbytes)
             if passed:
                 raise self._refusal(passed, len(self.table) - done)
         return VectorMachine(np.concatenate(moves), self.table.rows[:, OUTPUT].astype(np.int64), self.vectors.rows.copy())
 
-    def _moved(self, rows: np.ndarray, token: int) -> np.ndarray:
-        """Rows after one more token."""
-        out = rows.copy()
-        out[:, STATE] = state = self.below.moves[rows[:, STATE], token]
+    def _moved(self, out: np.ndarray, token: np.ndarray) -> np.ndarray:
+        """Rows after one more token each; they are written over."""
+        out[:, STATE] = state = self.below.moves[out[:, STATE], token]
         output = self.below.outputs[state]
         lost = output < 0  # 0/0 below: earlier than any of this layer, and nothing of it matters
+        if not lost.any():
+            return self._read(out, output, token)
         out[lost, FAILURE], out[lost, OUTPUT] = NEVER, output[lost]
-        self._clear(out, lost, 0)
-        there = np.flatnonzero(~lost)
-        moved, vector = out[there], output[there]
+        for head in self.heads:
+            self._clear_head(out, lost, head)
+        self._clear_mixtures(out, lost)
+        out[~lost] = self._read(out[~lost], output[~lost], token[~lost])
+        return out
+
+    def _read(self, moved: np.ndarray, vector: np.ndarray, token: np.ndarray) -> np.ndarray:
+        """Rows after a position whose vector below is known, with what the layer gives there."""
         if self.strict:
             asked = self._questions(moved, vector)
             self._update(moved, vector, token)
@@ -123,27 +130,33 @@ class LayerSearch:
         moved[:, FAILURE] = np.minimum(moved[:, FAILURE], np.where(place < 0, NEVER, place))
         hit = moved[:, FAILURE] < NEVER
         moved[:, OUTPUT] = np.where(hit, failed(0) - moved[:, FAILURE], self.outcomes[number, 0])
-        for head in self.heads:  # what comes after the first place of 0/0 is read no more
+        for head in self.heads:
             self._forget(moved, head)
-            self._clear_head(moved, hit & (moved[:, FAILURE] <= head.rank), head)
-        self._clear_mixtures(moved, hit & (moved[:, FAILURE] <= self.last_head))
-        out[there] = moved
-        return out
+        if hit.any():  # what comes after the first place of 0/0 is read no more
+            for head in self.heads:
+                self._clear_head(moved, hit & (moved[:, FAILURE] <= head.rank), head)
+            self._clear_mixtures(moved, hit & (moved[:, FAILURE] <= self.last_head))
+        return moved
 
-    def _update(self, rows: np.ndarray, vector: np.ndarray, token: int) -> None:
+    def _update(self, rows: np.ndarray, vector: np.ndarray, token: np.ndarray) -> None:
         """Every head reads the letter of this position, in place."""
         for head in self.heads:
             machine = head.normaliser
             letter = machine.letters.letter_of[vector]
             nodes = rows[:, head.nodes]
-            rows[:, head.nodes] = np.where(nodes >= 0, machine.moves[nodes, token], -1)
+            rows[:, head.nodes] = np.where(nodes >= 0, machine.moves[nodes, token[:, None]], -1)
             if not len(head.query):
                 continue
-            weights, values = head.weights[:, letter].T, head.values[:, letter].T
-            mixed = self.of.mixed_further(rows[:, head.mixtures], weights, values)
+            mixed = self._mixed_further(head, rows[:, head.mixtures], letter)
             if head.first_letter >= 0:
                 mixed = self._from_the_first(rows, head, letter, mixed)
             rows[:, head.mixtures] = mixed
+
+    def _mixed_further(self, head: HeadColumns, totals: np.ndarray, letter: np.ndarray) -> np.ndarray:
+        """Running mixtures with one more letter; where products are rounded, their terms are known from the start."""
+        if head.terms is not None:
+            return self.of.add(totals, head.terms[letter])
+        return self.of.mixed_further(totals, head.weights[:, letter].T, head.values[:, letter].T)
 
     def _from_the_first(self, rows: np.ndarray, head: HeadColumns, letter: np.ndarray, mixed: np.ndarray) -> np.ndarray:
         """The first product enters the second sum unrounded: after one letter it is remembered by that letter."""
@@ -223,11 +236,6 @@ class LayerSearch:
 
         return {stage: width(stage) for stage in self.stages}
 
-    def _clear(self, rows: np.ndarray, where: np.ndarray, first_head: int) -> None:
-        for head in self.heads[first_head:]:
-            self._clear_head(rows, where, head)
-        self._clear_mixtures(rows, where)
-
     def _clear_head(self, rows: np.ndarray, where: np.ndarray, head: HeadColumns) -> None:
         rows[np.flatnonzero(where), head.nodes] = -1
         if head.first_letter >= 0:
@@ -287,6 +295,8 @@ def _columns(machine: Normaliser, of: Scalars, output: Codes, first: int, rank: 
     count = len(query) * len(kept)
     mixtures = slice(nodes.stop, nodes.stop + count)
     shares = np.repeat(np.array(weights, np.int64).reshape(len(query), len(letters.values)), len(kept), axis=0)
+    spread = np.tile(values, (len(query), 1))
+    terms = np.ascontiguousarray(of.multiply(shares, spread).T) if of.products == "rounded" else None
     return HeadColumns(
         machine,
         nodes,
@@ -295,10 +305,11 @@ def _columns(machine: Normaliser, of: Scalars, output: Codes, first: int, rank: 
         np.repeat(np.array(query, np.int64), len(kept)),
         np.repeat(np.array(divisor, np.int64), len(kept)),
         shares,
-        np.tile(values, (len(query), 1)),
+        spread,
         base,
         coordinates,
         picked,
+        terms,
         rank,
     )
 
