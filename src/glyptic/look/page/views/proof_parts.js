@@ -72,7 +72,7 @@
   }
 
   function how(data) {
-    const key = ["enumeration", "smt", "symbolic", "bounds", "sweep"].includes(data.method) ? `how_${data.method}` : "how_other";
+    const key = ["enumeration", "smt", "symbolic", "bounds", "states", "sweep"].includes(data.method) ? `how_${data.method}` : "how_other";
     const list = (title, texts) => texts?.length > 0 && [h("h3", {}, title), h("ul", {class: "plain"}, texts.map((text) => h("li", {class: "mono"}, text)))];
     return h("div", {class: "panel"}, h("h2", {}, t("how")), h("p", {}, t(key, {method: data.method})),
       data.reason && [h("h3", {}, t("reason")), h("p", {}, data.reason)], list(t("tried"), data.tried), list(t("solvers"), data.solvers), list(t("file_says"), data.file_says),
