@@ -6,8 +6,8 @@
     squaring:97,3     5 ² ² ² =      25 43                                                             6
     s5:3              three, =       the first; the first and second                                   all three
 
-Only what comes after the question is learned. Chains hold what comes out so far, as in Li et al., *Chain of Thought Empowers Transformers
-to Solve Inherently Serial Problems* (2024): without them a decoder of one layer would have to do all steps at once.
+Only what comes after the question is learned. Chains hold what comes out so far, as in Li, Liu, Zhou and Ma, *Chain of Thought
+Empowers Transformers to Solve Inherently Serial Problems* (2024): without one a decoder of one layer must do all steps at once.
 """
 
 from __future__ import annotations
