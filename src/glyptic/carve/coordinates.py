@@ -47,8 +47,8 @@ def refuse_norms(transformer: Transformer) -> None:
     if transformer.options.norm != "none" or alone is not None:
         said = f"options.norm is {transformer.options.norm!r}" + (f" and there is {alone}" if alone else "")
         raise ModelError(
-            f"{said}: LayerNorm and RMSNorm go over all coordinates in order, so none "
-            "can be added, moved or read exactly; carve transformers without norms."
+            f"{said}: LayerNorm and RMSNorm go over all coordinates in order, so none can be added, moved or read exactly; "
+            "carve transformers whose options.norm is 'none', without other norms."
         )
     if transformer.options.products == "unrounded":
         raise ModelError(
