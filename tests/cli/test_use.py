@@ -197,6 +197,7 @@ WITHOUT_EXTRAS = {  # what is asked, and the extra that it needs, if any
     "lint parity:4": None,
     "look parity:4 01 --out page.html": None,
     "studio --no-open": "studio",
+    "machine occurs": None,
     "train parity": "nn",
     "evaluate .": "nn",
     "generate .": "nn",

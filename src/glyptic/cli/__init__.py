@@ -77,6 +77,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # programs.registry.KINDS, named here so that the list of commands need not load them
 DECIDERS = (
     *("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random"),
+    *("occurs", "at-least", "exactly", "subsequence", "same-ends", "averaging-majority", "counting-majority"),
+    *("starts-with", "ends-with", "factor", "last-of", "nested"),
     *("regex", "tomita"),
 )
 
