@@ -8,7 +8,7 @@ from glyptic.errors import InputError
 from glyptic.icl.experiments.learners import DeepLinearAttention, LinearAttention, SoftmaxAttention, parameter_count
 from glyptic.icl.experiments.prompts import sample
 from glyptic.icl.experiments.tasks import LinearTask
-from glyptic.icl.experiments.training import Plan, answers, train
+from glyptic.icl.experiments.training import PromptPlan, answers, train
 from glyptic.icl.theory.depth import preconditioned_gd
 from glyptic.icl.theory.lsa import Blocks, linear_attention, predict, prompt
 from glyptic.icl.theory.optimum import minimum_loss
@@ -79,7 +79,7 @@ def test_one_softmax_head_is_worse_than_linear_attention_and_two_match_it():
     ratios = []
     for heads in (1, 2):
         learner = SoftmaxAttention(3, heads, start=0.1)
-        train(learner, LinearTask(3), Plan(steps=500, N=12, rate=0.05, batch=128), progress=False)
+        train(learner, LinearTask(3), PromptPlan(steps=500, N=12, rate=0.05, batch=128), progress=False)
         error = (answers(learner, test, [12])[:, 0] - test.target[:, 12]) ** 2
         ratios.append(error.mean() / (2 * minimum_loss(problem)))
     assert ratios[0] > 1.6

@@ -11,7 +11,7 @@ from glyptic.errors import FileError, InputError
 from glyptic.icl.experiments.learners import DeepLinearAttention, LinearAttention
 from glyptic.icl.experiments.prompts import ORDINARY, anisotropic
 from glyptic.icl.experiments.tasks import LinearTask
-from glyptic.icl.experiments.training import Curriculum, Plan, train
+from glyptic.icl.experiments.training import Curriculum, PromptPlan, train
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem, spectrum
@@ -23,7 +23,7 @@ from glyptic.icl.theory.theorem import initial_blocks
 def test_adam_ends_within_one_percent_of_the_exact_minimum(name, noise_variance):
     problem = Problem(spectrum(name, 5), 20, noise_variance=noise_variance)
     learner = LinearAttention(initial_blocks(problem, sigma=0.5))
-    train(learner, LinearTask(5, noise_variance), Plan(steps=600, rate=0.05), anisotropic(spectrum(name, 5)), progress=False)
+    train(learner, LinearTask(5, noise_variance), PromptPlan(steps=600, rate=0.05), anisotropic(spectrum(name, 5)), progress=False)
     assert 1.0 <= loss(problem, learner.blocks()) / minimum_loss(problem) < 1.01
 
 
@@ -31,7 +31,7 @@ def test_gradient_descent_follows_the_exact_flow():
     """SGD with rate η after n steps is the flow at time ηn, up to O(η) and the noise of the batches."""
     problem = Problem(spectrum("inverse", 3), 10)
     learner = LinearAttention(initial_blocks(problem, sigma=0.3))
-    plan = Plan(steps=600, N=10, batch=512, rate=0.02, optimizer="sgd", decay=False, record=30)
+    plan = PromptPlan(steps=600, N=10, batch=512, rate=0.02, optimizer="sgd", decay=False, record=30)
     law = anisotropic(spectrum("inverse", 3))
     history = train(learner, LinearTask(3), plan, law, lambda it: {"exact": loss(problem, it.blocks())}, progress=False)
     times = np.array([plan.rate * row["step"] for row in history])
@@ -45,7 +45,7 @@ def test_gradient_descent_follows_the_exact_flow():
 
 def small_run(checkpoint=None, measure=None, steps=60, rate=0.02, shift=ORDINARY, start=0.1):
     learner = DeepLinearAttention(3, 2, step=start)
-    plan = Plan(steps=steps, N=6, batch=16, rate=rate, record=10, warmup=5, clip=1.0)
+    plan = PromptPlan(steps=steps, N=6, batch=16, rate=rate, record=10, warmup=5, clip=1.0)
     history = train(learner, LinearTask(3), plan, shift, measure, checkpoint, progress=False)
     return learner, history
 
@@ -131,7 +131,7 @@ def test_curriculum_is_obeyed(monkeypatch):
         return real(task, rng, prompts, N, shift, active)
 
     monkeypatch.setattr(training, "sample", spy)
-    plan = Plan(steps=30, N=8, batch=4, rate=1e-3, curriculum=Curriculum(1, 4, interval=10))
+    plan = PromptPlan(steps=30, N=8, batch=4, rate=1e-3, curriculum=Curriculum(1, 4, interval=10))
     train(DeepLinearAttention(3, 1), LinearTask(3), plan, progress=False)
     assert seen[1:] == [(1, 4)] * 10 + [(2, 6)] * 10 + [(3, 8)] * 10
 
@@ -141,7 +141,7 @@ def test_every_query_and_its_weights():
     ends = []
     for extra in ({"every_query": False}, {"every_query": True, "query_weights": (0.0,) * 6 + (7.0,)}):
         learner = DeepLinearAttention(3, 1)
-        train(learner, LinearTask(3), Plan(steps=20, N=6, batch=8, rate=0.02, **extra), progress=False)
+        train(learner, LinearTask(3), PromptPlan(steps=20, N=6, batch=8, rate=0.02, **extra), progress=False)
         ends.append(learner.preconditioners.detach())
     assert torch.allclose(*ends, rtol=1e-9)
 
@@ -149,12 +149,12 @@ def test_every_query_and_its_weights():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: Plan(steps=0), "steps is 0"),
-        (lambda: Plan(N=0), "N is 0"),
-        (lambda: Plan(rate=float("nan")), "rate is nan"),
+        (lambda: PromptPlan(steps=0), "steps is 0"),
+        (lambda: PromptPlan(N=0), "N is 0"),
+        (lambda: PromptPlan(rate=float("nan")), "rate is nan"),
         (lambda: small_run(rate=1e300), "the loss is .* use a smaller rate than 1e\\+300"),
         (
-            lambda: train(DeepLinearAttention(3, 1), LinearTask(3), Plan(optimizer="lion"), progress=False),  # type: ignore[arg-type]
+            lambda: train(DeepLinearAttention(3, 1), LinearTask(3), PromptPlan(optimizer="lion"), progress=False),  # type: ignore[arg-type]
             "optimizer is 'lion'",
         ),
     ],

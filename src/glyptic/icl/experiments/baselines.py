@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from glyptic.arguments import checked, shown
 from glyptic.errors import MissingExtra
-from glyptic.icl.experiments.prompts import Array, Prompts, PromptShift, Task
+from glyptic.icl.experiments.prompts import Array, Prompts, PromptShift, PromptTask
 from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.names import Variance
 from glyptic.icl.theory.optimum import minimum_loss
@@ -123,7 +123,7 @@ def baseline_named(name: str, noise_variance: float, optimal: bool = False) -> B
     return ridge(noise_variance, optimal) if name == "ridge" else BASELINES[name]
 
 
-def ridge_is_optimal(task: Task, shift: PromptShift) -> bool:
+def ridge_is_optimal(task: PromptTask, shift: PromptShift) -> bool:
     """Whether labels are ⟨w, x⟩ + N(0, s²) with w ~ N(0, I) and the s² that ridge is given, whatever the inputs are.
 
     >>> from glyptic.icl.experiments.prompt_shifts import shift_named

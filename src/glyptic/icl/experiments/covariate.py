@@ -37,11 +37,11 @@ RANDOM_COVARIANCE = PromptShift("random-covariance", "Λ = diag(λ), λ ~ Exp(1)
 def trained_blocks(d: int, N: int, random_covariance: bool, steps: int, seed: int) -> Blocks:
     """All weights after training by Adam from Zhang et al.'s start."""
     from glyptic.icl.experiments.learners import LinearAttention
-    from glyptic.icl.experiments.training import Plan, train
+    from glyptic.icl.experiments.training import PromptPlan, train
     from glyptic.icl.theory.theorem import initial_blocks
 
     learner = LinearAttention(initial_blocks(Problem.isotropic(d, N), sigma=0.3))
-    plan = Plan(steps=steps, N=N, rate=0.02, batch=512, seed=seed)
+    plan = PromptPlan(steps=steps, N=N, rate=0.02, batch=512, seed=seed)
     train(learner, LinearTask(d), plan, RANDOM_COVARIANCE if random_covariance else ORDINARY, progress=False)
     return learner.blocks()
 

@@ -20,7 +20,7 @@ from glyptic import nn as transformers
 from glyptic.arguments import Count, Seed, check_fields, checked
 from glyptic.icl.experiments.bayes import ridge_risk
 from glyptic.icl.experiments.learners import Learner
-from glyptic.icl.experiments.training import Plan
+from glyptic.icl.experiments.training import PromptPlan
 from glyptic.icl.names import Dimension, Length, PromptCount, Steps, Variance
 from glyptic.icl.theory.problem import ProblemError
 
@@ -86,13 +86,13 @@ class DecoderLearner(Learner):
 @checked
 def decoder_plan(
     d: Dimension, noise_variance: Variance, N: Length, steps: Steps, batch: PromptCount = 64, seed: Seed = 0
-) -> Plan:
+) -> PromptPlan:
     """How a small decoder is trained on linear regression: every query counts alike, so each is weighted by 1/risk.
 
     Unweighted, the first queries, whose risk no learner can reduce, would drown the last ones.
     """
     weights = 1.0 / ridge_risk(d, noise_variance, N)
-    return Plan(
+    return PromptPlan(
         steps=steps,
         N=N,
         batch=batch,

@@ -16,7 +16,7 @@ from glyptic.icl.experiments.baselines import one_example_too_few
 from glyptic.icl.experiments.learners import DeepLinearAttention
 from glyptic.icl.experiments.prompts import sample
 from glyptic.icl.experiments.tasks import LinearTask
-from glyptic.icl.experiments.training import Plan, answers, train
+from glyptic.icl.experiments.training import PromptPlan, answers, train
 from glyptic.icl.names import RISK
 from glyptic.icl.theory.depth import best_descent
 from glyptic.icl.theory.problem import Array, Problem, positive_count
@@ -48,7 +48,7 @@ def descent_risk(preconditioners: Sequence[Array], moments: Array) -> Array:
 def trained_risk(d: int, N: int, layers: int, sparse: bool = True, steps: int = 1500, seed: int = 0) -> tuple[float, float]:
     """Train L layers of linear attention by Adam; its risk and the standard error of that."""
     learner = DeepLinearAttention(d, layers, sparse)
-    train(learner, LinearTask(d), Plan(steps=steps, N=N, rate=0.02, clip=10.0, seed=seed), progress=False)
+    train(learner, LinearTask(d), PromptPlan(steps=steps, N=N, rate=0.02, clip=10.0, seed=seed), progress=False)
     if not sparse:
         test = sample(LinearTask(d), np.random.default_rng([seed, 1, 1]), 100_000, N)
         return _mean_and_error((answers(learner, test, [N])[:, 0] - test.target[:, N]) ** 2)

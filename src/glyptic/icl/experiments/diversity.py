@@ -15,7 +15,7 @@ import numpy as np
 from glyptic import figures
 from glyptic.icl.experiments.bayes import discrete_answers, ridge_answers
 from glyptic.icl.experiments.decoder import DecoderLearner, decoder_plan
-from glyptic.icl.experiments.prompts import Task, sample
+from glyptic.icl.experiments.prompts import PromptTask, sample
 from glyptic.icl.experiments.tasks import LinearTask, TaskPool
 from glyptic.icl.experiments.training import answers, train
 
@@ -28,7 +28,7 @@ def measure_pool(d: int, tasks: int, noise_variance: float, N: int, steps: int, 
     learner = DecoderLearner(d, N, seed=seed)
     train(learner, pool, decoder_plan(d, noise_variance, N, steps, seed=seed), progress=False)
     row: Row = {}
-    laws: dict[str, Task] = {"new": LinearTask(d, noise_variance), "pool": pool}
+    laws: dict[str, PromptTask] = {"new": LinearTask(d, noise_variance), "pool": pool}
     for name, law in laws.items():
         test = sample(law, np.random.default_rng([seed, 2]), prompts, N)
         counts = range(N + 1)

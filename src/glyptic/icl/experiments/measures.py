@@ -43,13 +43,13 @@ def train(d: int, N: int, M: int, spectrum: str, noise_variance: float, seed: in
     import torch
 
     from glyptic.icl.experiments.learners import LinearAttention
-    from glyptic.icl.experiments.training import Plan
+    from glyptic.icl.experiments.training import PromptPlan
     from glyptic.icl.experiments.training import train as fit
 
     torch.set_num_threads(1)
     problem = _problem(d, N, spectrum, noise_variance)
     learner = LinearAttention(initial_blocks(problem, sigma=0.1))
-    plan = Plan(steps=600, N=N, rate=0.05, seed=seed)
+    plan = PromptPlan(steps=600, N=N, rate=0.05, seed=seed)
     fit(learner, LinearTask(d, noise_variance), plan, _law(d, spectrum), progress=False)
     test = _problem(d, M, spectrum, noise_variance)
     return [

@@ -20,7 +20,7 @@ from glyptic.icl.experiments.decoder import DecoderLearner, DecoderSize, decoder
 from glyptic.icl.experiments.learners import DeepLinearAttention, Learner, LinearAttention, SoftmaxAttention
 from glyptic.icl.experiments.prompts import Array, Prompts, anisotropic, sample
 from glyptic.icl.experiments.tasks import LinearTask
-from glyptic.icl.experiments.training import Curriculum, Plan, answers, train
+from glyptic.icl.experiments.training import Curriculum, PromptPlan, answers, train
 from glyptic.icl.names import RISK, Dimension, Length, PromptCount, Sigma, Steps, Variance
 from glyptic.icl.theory.loss import loss
 from glyptic.icl.theory.optimum import minimum_loss
@@ -65,12 +65,12 @@ class TrainingRun:
         return Problem(spectrum(self.spectrum, self.d), self.N, noise_variance=self.noise_variance)
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> PromptPlan:
         raises = Curriculum(1, 3, self.curriculum) if self.curriculum else None
         if self.learner == "decoder":
             base = decoder_plan(self.d, self.noise_variance, self.N, self.steps, self.batch, self.seed)
-            return Plan(**{**base.__dict__, "rate": self.rate, "optimizer": self.optimizer, "curriculum": raises})
-        return Plan(
+            return PromptPlan(**{**base.__dict__, "rate": self.rate, "optimizer": self.optimizer, "curriculum": raises})
+        return PromptPlan(
             steps=self.steps,
             N=self.N,
             batch=self.batch,

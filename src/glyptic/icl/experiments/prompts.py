@@ -50,7 +50,7 @@ class Prompts:
         return Prompts(self.context_x[:count], self.context_y[:count], self.query_x[:count], self.target[:count])
 
 
-class Task(Protocol):
+class PromptTask(Protocol):
     """A law of functions on R^d."""
 
     @property
@@ -109,7 +109,7 @@ ORDINARY = PromptShift("none", "x ~ N(0, I)")
 
 @checked
 def sample(
-    task: Task,
+    task: PromptTask,
     rng: np.random.Generator,
     prompts: PromptCount,
     N: Annotated[int, Count(0, 10**9)],

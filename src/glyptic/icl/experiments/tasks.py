@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glyptic.arguments import Count, Seed, check_fields, checked, shown
-from glyptic.icl.experiments.prompts import Array, Function, Task
+from glyptic.icl.experiments.prompts import Array, Function, PromptTask
 from glyptic.icl.names import Dimension, Variance
 from glyptic.icl.theory.problem import ProblemError, as_finite
 
@@ -159,7 +159,7 @@ def _walk(asked: NDArray[np.int64], leaves: Array, x: Array, depth: int) -> Arra
     return leaves[prompt, node - (2**depth - 1)]
 
 
-TASKS: dict[str, Callable[[int], Task]] = {
+TASKS: dict[str, Callable[[int], PromptTask]] = {
     "linear": lambda d: LinearTask(d),
     "noisy": lambda d: LinearTask(d, noise_variance=0.25),
     "sparse": lambda d: SparseLinear(d, nonzero=max(1, d // 4)),
@@ -170,7 +170,7 @@ TASKS: dict[str, Callable[[int], Task]] = {
 }
 
 
-def task_named(name: str, d: int) -> Task:
+def task_named(name: str, d: int) -> PromptTask:
     """The task of that name in d dimensions.
 
     >>> task_named("noisy", 4)

@@ -21,7 +21,7 @@ from tqdm.auto import tqdm
 from glyptic.arguments import Count, Number, Seed, check_fields
 from glyptic.icl.experiments.checkpoints import Checkpoint, History, fingerprint, interruption
 from glyptic.icl.experiments.learners import Learner
-from glyptic.icl.experiments.prompts import ORDINARY, Prompts, PromptShift, Task, sample
+from glyptic.icl.experiments.prompts import ORDINARY, Prompts, PromptShift, PromptTask, sample
 from glyptic.icl.names import Length, PromptCount, Steps
 from glyptic.icl.theory.problem import ProblemError
 
@@ -53,7 +53,7 @@ class Curriculum:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PromptPlan:
     """Everything that decides a training run besides the learner and the task."""
 
     steps: Steps = 2000
@@ -73,6 +73,11 @@ class Plan:
     def __post_init__(self) -> None:
         check_fields(self)
 
+    @property
+    def identity(self) -> str:
+        """As it stands in checkpoints, also in those that were written when the class was called Plan."""
+        return repr(self).removeprefix("Prompt")
+
     def rate_at(self, step: int) -> float:
         rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
         progress = max(0, step - self.warmup) / max(1, self.steps - self.warmup)
@@ -81,8 +86,8 @@ class Plan:
 
 def train(
     learner: Learner,
-    task: Task,
-    plan: Plan,
+    task: PromptTask,
+    plan: PromptPlan,
     shift: PromptShift = ORDINARY,
     measure: Measure | None = None,
     checkpoint: Path | None = None,
@@ -94,7 +99,7 @@ def train(
     and on Ctrl-C, and goes on from there when called again.
     """
     optimizer = _optimizer(learner, plan)
-    saved = Checkpoint(checkpoint, f"{fingerprint(learner)} {task} {shift.name} {plan}") if checkpoint else None
+    saved = Checkpoint(checkpoint, f"{fingerprint(learner)} {task} {shift.name} {plan.identity}") if checkpoint else None
     step, history = saved.resume(learner, optimizer) if saved else (0, [])
     measure = measure or (lambda learner: {})
     history, losses = _uninterrupted(history, plan)
@@ -117,7 +122,7 @@ def train(
     return history
 
 
-def _uninterrupted(history: History, plan: Plan) -> tuple[History, list[float]]:
+def _uninterrupted(history: History, plan: PromptPlan) -> tuple[History, list[float]]:
     """The history without the row of a Ctrl-C between two records, and the losses of the steps that the row stood for."""
     if not history or history[-1]["step"] % plan.record == 0 or history[-1]["step"] == plan.steps:
         return history, []
@@ -125,14 +130,14 @@ def _uninterrupted(history: History, plan: Plan) -> tuple[History, list[float]]:
     return kept, [last["loss"]] * int(last["step"] - kept[-1]["step"])
 
 
-def _optimizer(learner: Learner, plan: Plan) -> torch.optim.Optimizer:
+def _optimizer(learner: Learner, plan: PromptPlan) -> torch.optim.Optimizer:
     if plan.optimizer == "sgd":
         return torch.optim.SGD(learner.parameters(), lr=plan.rate)
     return torch.optim.Adam(learner.parameters(), lr=plan.rate, betas=(0.9, 0.98), fused=True)
 
 
 def _step(
-    learner: Learner, optimizer: torch.optim.Optimizer, task: Task, plan: Plan, shift: PromptShift, step: int
+    learner: Learner, optimizer: torch.optim.Optimizer, task: PromptTask, plan: PromptPlan, shift: PromptShift, step: int
 ) -> float:
     for group in optimizer.param_groups:
         group["lr"] = plan.rate_at(step)
@@ -148,7 +153,7 @@ def _step(
     return value
 
 
-def _batch_loss(learner: Learner, task: Task, plan: Plan, shift: PromptShift, step: int) -> Tensor:
+def _batch_loss(learner: Learner, task: PromptTask, plan: PromptPlan, shift: PromptShift, step: int) -> Tensor:
     active, N = plan.curriculum.at(step, task.d, plan.N) if plan.curriculum else (None, plan.N)
     prompts = sample(task, np.random.default_rng([plan.seed, step]), plan.batch, N, shift, active)
     context_x, context_y, query_x, target = as_tensors(learner, prompts)

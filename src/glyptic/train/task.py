@@ -1,0 +1,93 @@
+"""What is learned: a task gives batches, the loss of a model on them, and how well the model does on data it was not trained on.
+
+A task is a frozen dataclass that knows no state. Everything random in it is a function of (seed, step): batch t is drawn from
+`np.random.default_rng([seed, t])`, or is place t of a permutation that is a function of (seed, epoch). So the number of the step
+is the whole state of the data, and a run that goes on in the middle of an epoch sees what it would have seen.
+
+The rows of a batch may be dealt out, to the processes of a run and to the pieces of an accumulated step: every tensor has the
+sequences on its first axis. A place without a target has the target `IGNORED`, so that the mean over all targets of a batch can be
+put together from pieces that have more of them and fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from torch import Tensor
+
+from glyptic.errors import InputError
+from glyptic.nn.config import ModelConfig
+
+IGNORED = -100  # as torch's cross_entropy has it
+
+
+class Minibatch(NamedTuple):
+    """Plain tensors, with the sequences on the first axis of each."""
+
+    inputs: tuple[Tensor, ...]
+    """What the loss gives to the model, such as tokens [B, T] and a padding mask [B, T]."""
+    targets: Tensor
+    """[B, …]: whole numbers, `IGNORED` where there is no target; or floating-point numbers, of which every one counts."""
+    tokens: int
+    """For how many tokens it stands, padding left out: what tokens/s counts."""
+
+
+@runtime_checkable
+class Task(Protocol):
+    """A frozen dataclass: its repr is part of a run's identity, so what decides its data must be in it (of a file, its digest)."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line: `glyptic.train.tasks.registry.open(task.name)` gives this task again."""
+
+    @property
+    def measure(self) -> str:
+        """The metric of `evaluate` by which the best weights are chosen: of "loss" the least, of any other the greatest."""
+
+    def config(self) -> ModelConfig:
+        """A sensible model for this task; whoever trains may replace fields."""
+
+    def check(self, config: ModelConfig) -> None:
+        """Refuse, in one sentence, a model that cannot do this task: its kind, vocabulary, context, classes."""
+
+    def batch(self, seed: int, step: int, size: int) -> Minibatch:
+        """`size` sequences; the same for the same arguments. It is called in another thread than `loss`."""
+
+    def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
+        """The mean over the targets of the batch: a scalar with a gradient. `smoothing` is that of labels, where there are any."""
+
+    def evaluate(self, model: Any, seed: int) -> dict[str, float]:
+        """Metrics on data that no batch has, `measure` among them. The model is in eval mode; gradients are off."""
+
+    def files(self) -> Mapping[str, bytes]:
+        """What stands beside the weights, by name: a vocabulary.json, a tokenizer.json; often nothing."""
+
+
+def targets_in(batch: Minibatch) -> int:
+    """Over how many targets the loss is a mean.
+
+    >>> import torch
+    >>> targets_in(Minibatch((), torch.tensor([[3, IGNORED], [1, 2]]), tokens=4))
+    3
+    """
+    if batch.targets.is_floating_point():
+        return batch.targets.numel()
+    return int((batch.targets != IGNORED).sum())
+
+
+def rows_of(batch: Minibatch, rows: slice) -> Minibatch:
+    """Some of the sequences of a batch; `tokens` is left as of the whole.
+
+    >>> import torch
+    >>> rows_of(Minibatch((torch.arange(4),), torch.arange(4), tokens=4), slice(1, 3)).targets
+    tensor([1, 2])
+    """
+    return batch._replace(inputs=tuple(tensor[rows] for tensor in batch.inputs), targets=batch.targets[rows])
+
+
+def check_metrics(task: Task, metrics: Mapping[str, float]) -> Mapping[str, float]:
+    """The metrics of an evaluation, if they have the task's own."""
+    if task.measure not in metrics:
+        raise InputError(f"the task {task.name} is measured by {task.measure}, and its evaluation gives {', '.join(metrics)}.")
+    return metrics

@@ -1,0 +1,186 @@
+"""Languages as they are learned from: which beginnings of a word are members, and members of a length, drawn at random.
+
+Random words of most languages are nearly all NO, so members are drawn by counting what can still become one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from glyptic.languages import Automaton
+
+Letters = NDArray[np.int64]  # (words, places): numbers of letters
+Verdict = NDArray[np.bool_]
+
+
+class FormalLanguage(Protocol):
+    """What a task needs to know of a language."""
+
+    @property
+    def alphabet(self) -> tuple[str, ...]: ...
+
+    def beginnings(self, words: Letters) -> Verdict:
+        """(B, T) → whether the first t + 1 letters of each word are a member, (B, T)."""
+
+    def members(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        """`count` members of a length; None if there are none."""
+
+
+@dataclass(frozen=True)
+class Regular:
+    """The language of an automaton; its members are drawn each with the same probability."""
+
+    automaton: Automaton
+
+    @property
+    def alphabet(self) -> tuple[str, ...]:
+        return self.automaton.alphabet
+
+    def beginnings(self, words: Letters) -> Verdict:
+        moves, accepting = np.array(self.automaton.moves), np.isin(range(len(self.automaton.moves)), [*self.automaton.accepting])
+        state = np.full(len(words), self.automaton.start)
+        found = np.empty(words.shape, dtype=bool)
+        for place in range(words.shape[1]):
+            state = moves[state, words[:, place]]
+            found[:, place] = accepting[state]
+        return found
+
+    def members(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        """
+        >>> from glyptic.languages import regular
+        >>> Regular(regular("(01)*")).members(np.random.default_rng(0), 4, 2).tolist()
+        [[0, 1, 0, 1], [0, 1, 0, 1]]
+        """
+        moves = np.array(self.automaton.moves)
+        goal = np.isin(range(len(moves)), [*self.automaton.accepting]).astype(float)
+        return walked(rng, [moves] * length, goal, self.automaton.start, count)
+
+
+def walked(
+    rng: np.random.Generator, moves: list[NDArray[np.int64]], goal: NDArray[np.float64], start: int, count: int
+) -> Letters | None:
+    """Paths from `start` by moves[t][state, letter] to a state with goal > 0, each as likely as the other; (count, len(moves)).
+
+    `goal[s]` becomes, a step further from the end each time, in proportion to the number of ways from s to the goal.
+    """
+    ways = [goal]
+    for table in reversed(moves):
+        before = ways[-1][table].sum(axis=1)
+        if not before.any():
+            return None
+        ways.append(before / before.max())  # a factor for all states changes no choice, and nothing overflows
+    ways.reverse()
+    if not ways[0][start]:
+        return None
+    state, letters = np.full(count, start), np.empty((count, len(moves)), dtype=np.int64)
+    for place, table in enumerate(moves):
+        share = ways[place + 1][table[state]].cumsum(axis=1)
+        letters[:, place] = (rng.random(count)[:, None] * share[:, -1:] >= share).sum(axis=1)
+        state = table[state, letters[:, place]]
+    return letters
+
+
+@dataclass(frozen=True)
+class Majority:
+    """More than half of the letters are one letter."""
+
+    alphabet: tuple[str, ...]
+    letter: int
+
+    def beginnings(self, words: Letters) -> Verdict:
+        return np.where(words == self.letter, 1, -1).cumsum(axis=1) > 0
+
+    def members(self, rng: np.random.Generator, length: int, count: int) -> Letters:
+        """The votes are drawn, more than half, and shuffled; the other letters are any."""
+        votes = rng.integers(length // 2 + 1, length + 1, count)
+        yes = rng.permuted(np.arange(length)[None, :] < votes[:, None], axis=1)
+        others = np.array([k for k in range(len(self.alphabet)) if k != self.letter] or [self.letter])
+        return np.where(yes, self.letter, others[rng.integers(0, len(others), yes.shape)])
+
+
+@dataclass(frozen=True)
+class Palindromes:
+    """Words that read the same backwards."""
+
+    alphabet: tuple[str, ...]
+
+    def beginnings(self, words: Letters) -> Verdict:
+        found = np.empty(words.shape, dtype=bool)
+        for end in range(words.shape[1]):
+            found[:, end] = (words[:, : end + 1] == words[:, end::-1][:, : end + 1]).all(axis=1)
+        return found
+
+    def members(self, rng: np.random.Generator, length: int, count: int) -> Letters:
+        half = rng.integers(0, len(self.alphabet), (count, (length + 1) // 2))
+        return np.concatenate([half, half[:, : length // 2][:, ::-1]], axis=1)
+
+
+@dataclass(frozen=True)
+class Dyck:
+    """Balanced brackets of several kinds, never deeper than `depth`; letters 2k and 2k + 1 open and close kind k."""
+
+    alphabet: tuple[str, ...]
+    depth: int
+
+    def beginnings(self, words: Letters) -> Verdict:
+        count, length = words.shape
+        rows, stack = np.arange(count), np.full((count, self.depth + 2), -1)
+        height, fine = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+        found = np.empty(words.shape, dtype=bool)
+        for place in range(length):
+            kind, closes = words[:, place] // 2, words[:, place] % 2 == 1
+            fine &= np.where(closes, stack[rows, height] == kind, height < self.depth)
+            height = np.where(fine, height + np.where(closes, -1, 1), 0)  # of a word that is lost nothing matters
+            opened = fine & ~closes
+            stack[rows[opened], height[opened]] = kind[opened]
+            found[:, place] = fine & (height == 0)
+        return found
+
+    def members(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        """Heights first, each path from 0 to 0 as likely as the other; then kinds, which a closing one takes from its partner."""
+        deepest = min(self.depth, length // 2)
+        heights, lost = np.arange(deepest + 2), deepest + 1  # one state more for what has left the range
+        up = np.where(heights < deepest, heights + 1, lost)
+        down = np.where((heights > 0) & (heights < lost), heights - 1, lost)
+        goal = (heights == 0).astype(float)
+        closes = walked(rng, [np.stack([up, down], axis=1)] * length, goal, 0, count)
+        if closes is None:
+            return None
+        kinds, rows = rng.integers(0, len(self.alphabet) // 2, closes.shape), np.arange(count)
+        stack, height = np.zeros((count, deepest + 1), dtype=np.int64), np.zeros(count, dtype=np.int64)
+        letters = np.empty_like(closes)
+        for place in range(length):
+            shut = closes[:, place] == 1
+            stack[rows[~shut], height[~shut]] = kinds[~shut, place]
+            height = np.where(shut, height - 1, height)
+            letters[:, place] = 2 * stack[rows, height] + shut
+            height = np.where(shut, height, height + 1)
+        return letters
+
+
+def words_of(rng: np.random.Generator, language: FormalLanguage, length: int, count: int) -> Letters:
+    """Words of one length to learn from, members and others as evenly as the language admits.
+
+    Half are members. Of the others half are members with up to three letters drawn anew, since what is nearly a member teaches
+    most, and half are any words; one that turns out a member is drawn anew a few times.
+    """
+    size = len(language.alphabet)
+    members = language.members(rng, length, count - count // 2 + count // 4)
+    anything = rng.integers(0, size, (count, length))
+    if members is None:
+        return anything
+    yes, near = members[: count - count // 2], members[count - count // 2 :].copy()
+    for _ in range(3):
+        rows = np.flatnonzero(rng.random(len(near)) < 2 / 3)
+        near[rows, rng.integers(0, length, len(rows))] = rng.integers(0, size, len(rows))
+    others = np.concatenate([near, anything[: count // 2 - len(near)]])
+    for _ in range(10):
+        wrong = np.flatnonzero(language.beginnings(others)[:, -1]) if len(others) else np.array([], dtype=np.int64)
+        if not len(wrong):
+            break
+        others[wrong] = rng.integers(0, size, (len(wrong), length))
+    return rng.permutation(np.concatenate([yes, others]))
