@@ -5,9 +5,10 @@ codes         numbers as integers, for weights and files
 reference     the arithmetic in fractions; `scalarwise` lifts it to arrays
 fast          the same arithmetic, compiled: `kernels`, `products`; `hosts` proves where it is exact
 exponential   the correctly rounded exp
+activations   the correctly rounded gelu, gelu_tanh and silu
 """
 
-from glyptic.numbers.arithmetic import Arithmetic, Attention, Products
+from glyptic.numbers.arithmetic import Activation, Arithmetic, Attention, Products
 from glyptic.numbers.codes import (
     Codes,
     check_codes,
@@ -38,6 +39,7 @@ from glyptic.numbers.reference import Reference
 
 __all__ = [
     "NAMED",
+    "Activation",
     "AnyFormat",
     "Arithmetic",
     "Attention",

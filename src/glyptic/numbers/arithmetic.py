@@ -16,6 +16,8 @@ from glyptic.numbers.formats import AnyFormat
 Array = Any
 Products = Literal["rounded", "fused", "unrounded"]
 Attention = Literal["softmax", "max-subtracted", "leftmost", "rightmost", "average"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+ACTIVATIONS: tuple[str, ...] = get_args(Activation)
 
 
 def check_products(products: str, known: tuple[str, ...] = get_args(Products)) -> None:
@@ -68,6 +70,9 @@ class Arithmetic(Protocol):
 
     def relu(self, x: Array) -> Array:
         """The larger of x and 0."""
+
+    def activate(self, kind: Activation, x: Array) -> Array:
+        """[f(x)], f an activation of feed-forwards (`activations`)."""
 
     def exp(self, x: Array) -> Array:
         """[exp x]."""

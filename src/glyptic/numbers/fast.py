@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glyptic.numbers import kernels, products
-from glyptic.numbers.arithmetic import Attention, Products, check_products
+from glyptic.numbers.arithmetic import Activation, Attention, Products, check_products
 from glyptic.numbers.codes import Codes, encode_plainly, to_float64
 from glyptic.numbers.exponential import exp_floats, exp_table
 from glyptic.numbers.formats import Format, as_format
@@ -109,6 +109,16 @@ class Fast:
             flat, np.ones((1, 1), bool), *_table(self.format, np.dtype(self.host.dtype))
         ).reshape(x.shape)
 
+    def activate(self, kind: Activation, x: np.ndarray) -> np.ndarray:
+        if kind == "relu":
+            return self.relu(x)
+        if self.format.is_fixed:
+            table = _activation_table(kind, self.format, np.dtype(self.host.dtype))
+            return products.table_activations(np.ascontiguousarray(x), *table)
+        from glyptic.numbers.activations import activate_floats
+
+        return activate_floats(kind, x.astype(np.float64), self.format).astype(self.host.dtype)
+
     # Sums --------------------------------------------------------------------------------------------------------------
 
     def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
@@ -174,4 +184,12 @@ def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @cache
 def _table(format: Format, dtype: np.dtype) -> tuple[int, np.ndarray]:
     first, codes = exp_table(format)
+    return first, codes.astype(dtype)
+
+
+@cache
+def _activation_table(kind: Activation, format: Format, dtype: np.dtype) -> tuple[int, np.ndarray]:
+    from glyptic.numbers.activations import activation_table
+
+    first, codes = activation_table(kind, format)
     return first, codes.astype(dtype)

@@ -187,6 +187,20 @@ def table_exps(scores, visible, first, table):
 
 
 @compiled
+def table_activations(x, first, table):
+    """An activation of fixed point, by table; before it the activation is 0, behind it x itself."""
+    out = np.empty_like(x)
+    flat, result = x.ravel(), out.ravel()
+    for i in range(flat.size):
+        index = np.int64(flat[i]) - first
+        if index < 0:
+            result[i] = 0
+        else:
+            result[i] = table[index] if index < table.size else flat[i]
+    return out
+
+
+@compiled
 def shares(exps, totals, visible, scale, rule):
     """[e_ij / total_i] for the visible, 0 elsewhere and where the total is 0; `rule` is that of float64."""
     n_q, n_k, batch = exps.shape

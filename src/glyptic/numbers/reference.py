@@ -18,7 +18,7 @@ from typing import get_args
 import numpy as np
 
 from glyptic.errors import FormatError
-from glyptic.numbers.arithmetic import Products
+from glyptic.numbers.arithmetic import Activation, Products
 from glyptic.numbers.codes import Codes, check_width, decode
 from glyptic.numbers.exponential import exp_rounded
 from glyptic.numbers.formats import AnyFormat, Exact
@@ -62,6 +62,11 @@ class Reference(Scalarwise):
 
     def scalar_exp(self, a: Fraction) -> Fraction:
         return _exp(a, self.format)
+
+    def scalar_activation(self, kind: Activation, a: Fraction) -> Fraction:
+        from glyptic.numbers.activations import activation_rounded
+
+        return activation_rounded(kind, a, self.format)
 
     def scalar_root(self, a: Fraction) -> Fraction:
         return root_rounded(a, self.format)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.numbers.arithmetic import Attention, Products, check_products
+from glyptic.numbers.arithmetic import Activation, Attention, Products, check_products
 from glyptic.numbers.codes import Codes
 from glyptic.numbers.formats import AnyFormat, as_format
 
@@ -56,6 +56,10 @@ class Scalarwise:
         raise NotImplementedError
 
     def scalar_exp(self, a: Scalar) -> Scalar:
+        raise NotImplementedError
+
+    def scalar_activation(self, kind: Activation, a: Scalar) -> Scalar:
+        """[f(a)], f not relu."""
         raise NotImplementedError
 
     def scalar_root(self, a: Scalar) -> Scalar:
@@ -138,6 +142,9 @@ class Scalarwise:
 
     def relu(self, x: np.ndarray) -> np.ndarray:
         return _each(lambda a: self.scalar_larger(a, self.zero), x)
+
+    def activate(self, kind: Activation, x: np.ndarray) -> np.ndarray:
+        return self.relu(x) if kind == "relu" else _each(lambda a: self.scalar_activation(kind, a), x)
 
     def exp(self, x: np.ndarray) -> np.ndarray:
         return _each(self.scalar_exp, x)
