@@ -104,7 +104,7 @@ def _figure(folder: Path, version: int) -> None:
 
 def _checkpoint(folder: Path, version: int) -> None:
     torch = pytest.importorskip("torch")
-    from glyptic.icl.experiments.checkpoints import Checkpoint
+    from glyptic.train.checkpoints import Checkpoint
 
     learner = torch.nn.Linear(2, 1)
     torch.nn.init.constant_(learner.weight, version)

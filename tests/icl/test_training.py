@@ -23,7 +23,8 @@ from glyptic.icl.theory.theorem import initial_blocks
 def test_adam_ends_within_one_percent_of_the_exact_minimum(name, noise_variance):
     problem = Problem(spectrum(name, 5), 20, noise_variance=noise_variance)
     learner = LinearAttention(initial_blocks(problem, sigma=0.5))
-    train(learner, LinearTask(5, noise_variance), PromptPlan(steps=600, rate=0.05), anisotropic(spectrum(name, 5)), progress=False)
+    plan = PromptPlan(steps=600, rate=0.05)
+    train(learner, LinearTask(5, noise_variance), plan, anisotropic(spectrum(name, 5)), progress=False)
     assert 1.0 <= loss(problem, learner.blocks()) / minimum_loss(problem) < 1.01
 
 

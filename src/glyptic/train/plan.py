@@ -20,7 +20,8 @@ class Plan:
     1
     >>> Plan(batch=64, accumulate=7)
     Traceback (most recent call last):
-    glyptic.errors.InputError: accumulate is 7, and a batch of 64 cannot be cut into so many equal pieces; use one that divides it.
+    glyptic.errors.InputError: accumulate is 7, and a batch of 64 cannot be cut into so many equal pieces;
+    use one that divides it.
     """
 
     steps: Annotated[int, Count(1, 10**9)] = 2000

@@ -5,8 +5,8 @@ A task is a frozen dataclass that knows no state. Everything random in it is a f
 is the whole state of the data, and a run that goes on in the middle of an epoch sees what it would have seen.
 
 The rows of a batch may be dealt out, to the processes of a run and to the pieces of an accumulated step: every tensor has the
-sequences on its first axis. A place without a target has the target `IGNORED`, so that the mean over all targets of a batch can be
-put together from pieces that have more of them and fewer.
+sequences on its first axis. A place without a target has the target `IGNORED`, so that the mean over all targets of a batch can
+be put together from pieces that have more of them and fewer; every sequence has one target at least.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Minibatch(NamedTuple):
 
 @runtime_checkable
 class Task(Protocol):
-    """A frozen dataclass: its repr is part of a run's identity, so what decides its data must be in it (of a file, its digest)."""
+    """A frozen dataclass. Its repr is part of a run's identity: what decides its data must be in it (of a file, its digest)."""
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class Task(Protocol):
         """`size` sequences; the same for the same arguments. It is called in another thread than `loss`."""
 
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
-        """The mean over the targets of the batch: a scalar with a gradient. `smoothing` is that of labels, where there are any."""
+        """The mean over the targets of the batch: a scalar with a gradient. `smoothing` is that of labels, if there are any."""
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """Metrics on data that no batch has, `measure` among them. The model is in eval mode; gradients are off."""

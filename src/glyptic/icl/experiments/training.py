@@ -7,7 +7,6 @@ prompts that it would have seen, and ends at the same weights to the last bit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,15 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from tqdm.auto import tqdm
+from torch import Tensor
 
 from glyptic.arguments import Count, Number, Seed, check_fields
-from glyptic.icl.experiments.checkpoints import Checkpoint, History, fingerprint, interruption
 from glyptic.icl.experiments.learners import Learner
 from glyptic.icl.experiments.prompts import ORDINARY, Prompts, PromptShift, PromptTask, sample
 from glyptic.icl.names import Length, PromptCount, Steps
-from glyptic.icl.theory.problem import ProblemError
+from glyptic.train.checkpoints import Checkpoint, History, fingerprint
+from glyptic.train.schedule import rate_at
+from glyptic.train.stepping import progress_bar, run_steps, update
 
 Measure = Callable[[Any], dict[str, float]]
 
@@ -79,9 +78,7 @@ class PromptPlan:
         return repr(self).removeprefix("Prompt")
 
     def rate_at(self, step: int) -> float:
-        rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
-        progress = max(0, step - self.warmup) / max(1, self.steps - self.warmup)
-        return self.rate * rise * (0.5 * (1.0 + math.cos(math.pi * progress)) if self.decay else 1.0)
+        return rate_at(step, self.rate, self.steps, self.warmup, "cosine" if self.decay else "constant")
 
 
 def train(
@@ -105,20 +102,22 @@ def train(
     history, losses = _uninterrupted(history, plan)
     if not history:
         history = [{"step": 0.0, "loss": _batch_loss(learner, task, plan, shift, 0).item(), **measure(learner)}]
-    bar = tqdm(total=plan.steps, initial=step, desc="training", disable=not progress, leave=False)
-    with bar, interruption() as interrupted:
-        while step < plan.steps:
-            losses.append(_step(learner, optimizer, task, plan, shift, step))
-            step += 1
-            bar.update()
-            if step % plan.record == 0 or step == plan.steps or interrupted():
-                history = [*history, {"step": float(step), "loss": float(np.mean(losses)), **measure(learner)}]
-                losses = []
-                bar.set_postfix(refresh=False, loss=f"{history[-1]['loss']:.4g}")
-                if saved:
-                    saved.save(learner, optimizer, step, history)
-            if interrupted():
-                raise KeyboardInterrupt
+    bar = progress_bar(step, plan.steps, progress)
+
+    def advance(step: int, interrupted: Callable[[], bool]) -> bool:
+        losses.append(_step(learner, optimizer, task, plan, shift, step))
+        return interrupted()
+
+    def after(step: int, stop: bool) -> bool:
+        if step % plan.record == 0 or step == plan.steps or stop:
+            history.append({"step": float(step), "loss": float(np.mean(losses)), **measure(learner)})
+            losses.clear()
+            bar.set_postfix(refresh=False, loss=f"{history[-1]['loss']:.4g}")
+            if saved:
+                saved.save(learner, optimizer, step, history)
+        return False
+
+    run_steps(step, plan.steps, advance, after, bar)
     return history
 
 
@@ -139,18 +138,13 @@ def _optimizer(learner: Learner, plan: PromptPlan) -> torch.optim.Optimizer:
 def _step(
     learner: Learner, optimizer: torch.optim.Optimizer, task: PromptTask, plan: PromptPlan, shift: PromptShift, step: int
 ) -> float:
-    for group in optimizer.param_groups:
-        group["lr"] = plan.rate_at(step)
-    optimizer.zero_grad(set_to_none=True)
-    loss = _batch_loss(learner, task, plan, shift, step)
-    loss.backward()
-    if plan.clip is not None:
-        nn.utils.clip_grad_norm_(learner.parameters(), plan.clip)
-    optimizer.step()
-    value = loss.item()
-    if not math.isfinite(value):
-        raise ProblemError(f"the loss is {value} at step {step}: use a smaller rate than {plan.rate:g}.")
-    return value
+    def backward() -> float:
+        loss = _batch_loss(learner, task, plan, shift, step)
+        loss.backward()
+        return loss.item()
+
+    remedy = f"use a smaller rate than {plan.rate:g}"
+    return update(learner.parameters(), optimizer, plan.rate_at(step), plan.clip, backward, step, remedy)[0]
 
 
 def _batch_loss(learner: Learner, task: PromptTask, plan: PromptPlan, shift: PromptShift, step: int) -> Tensor:

@@ -139,15 +139,21 @@ def save(model: Model, folder: AnyPath, *, family: str | None = None, overwrite:
         raise refused("overwrite", overwrite, "True or False")
     path = _folder(folder)
     state = {name: tensor.detach().contiguous() for name, tensor in model.state_dict().items()}
-    if family is None:
-        fields: dict[str, Any] = {"model_type": NATIVE, **model.config.to_dict()}
-    else:
+    fields: dict[str, Any] | None = None
+    if family is not None:
         if not isinstance(family, str) or family not in FAMILIES:
             raise ModelError(f"family={shown(family)} is not one of {', '.join(FAMILIES)}.")
         fields, state = _to_family(model, FAMILIES[family], state)
-    text = json.dumps(fields, indent=2) + "\n"
-    files: dict[str, Content] = {"model.safetensors": lambda path: _write_tensors(state, path), "config.json": text.encode()}
-    write_folder(path, files, says("config.json", "model_type", NATIVE), overwrite=overwrite)
+    write_folder(path, files_of(model.config, state, fields), OURS, overwrite=overwrite)
+
+
+OURS = says("config.json", "model_type", NATIVE)
+
+
+def files_of(config: ModelConfig, state: dict[str, Tensor], fields: dict[str, Any] | None = None) -> dict[str, Content]:
+    """The two files of a model, for `write_folder`, which may have others to write with them; `fields`: as a family says them."""
+    text = json.dumps({"model_type": NATIVE, **config.to_dict()} if fields is None else fields, indent=2) + "\n"
+    return {"model.safetensors": lambda path: _write_tensors(state, path), "config.json": text.encode()}
 
 
 def _write_tensors(state: dict[str, Tensor], path: Path) -> None:

@@ -187,7 +187,7 @@ class ModularSums:
 
 @dataclass(frozen=True)
 class Squares:
-    """A number below the modulus, squared up to `most` times; a row has as many places as squarings, and all but the first are 0."""
+    """A number below the modulus, squared up to `most` times; a row has a place for each squaring, all but the first 0."""
 
     modulus: int
     most: int

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -40,12 +41,17 @@ class Tokens(Protocol):
 
 
 def _numbered(tokens: Sequence[str], words: Iterable[str]) -> list[int]:
-    numbers, found = {token: number for number, token in enumerate(tokens)}, []
+    numbers, found = _places(tuple(tokens)), []
     for place, word in enumerate(words):
         if word not in numbers:
             raise InputError(f"{shown(word)} at place {place} is not in the vocabulary {_some(tokens)}.")
         found.append(numbers[word])
     return found
+
+
+@lru_cache(maxsize=8)
+def _places(tokens: tuple[str, ...]) -> dict[str, int]:
+    return {token: number for number, token in enumerate(tokens)}
 
 
 def _some(tokens: Sequence[str]) -> str:

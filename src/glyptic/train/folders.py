@@ -1,0 +1,223 @@
+"""A run as a folder, of which every file is whole at any time:
+
+    run.json        what it is a run of: the task by its name, the model, the plan; versions
+    metrics.jsonl   a row of JSON a record: step, loss, rate, tokens, seconds, and what evaluations gave; `glyptic look` draws it
+    best/           the weights of the best evaluation: a folder that `nn.load` opens, with the task's own files beside them
+    last/           those of the last checkpoint, with the optimizer's moments and state.json, from which the run goes on
+
+Each of best/ and last/ is exchanged in one step. Rows are written before last/ is, so that whoever goes on finds all of them, and
+leaves out those of steps that will be done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from glyptic import nn
+from glyptic.arguments import fitting, is_list, shown
+from glyptic.errors import FileError, GlypticError
+from glyptic.files import Content, parse_json, quoted_path, read_bytes, read_json, recover, sentences, write_folder, write_whole
+from glyptic.nn.checkpoints.folders import OURS, files_of
+from glyptic.nn.checkpoints.stored import read_numbers
+from glyptic.nn.config import ModelConfig
+from glyptic.train.plan import Plan
+from glyptic.train.task import Task
+
+KIND = "glyptic run"
+RUN, METRICS, STATE, MOMENTS = "run.json", "metrics.jsonl", "state.json", "optimizer.safetensors"
+Which = Literal["best", "last"]
+Row = dict[str, float]
+_IDENTITY = ("task", "task_digest", "start", "model", "plan")
+_MOST_ROWS = 1 << 28  # bytes
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is, besides its weights and moments."""
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    """Of the steps since the last row."""
+    best: float | None = None
+    stale: int = 0
+    """Evaluations since the best one."""
+    ended: str = ""
+    """Why the run ended before its last step, if it did: patience, or reach."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that holds a run, or is to hold one."""
+
+    place: Path
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Make the folder that of this run; one that holds another run, or anything else, is refused and stays as it is."""
+        if (self.place / RUN).exists():
+            return self._compare(identity)
+        with sentences(self.place):
+            there = [name for name in os.listdir(self.place) if not name.startswith(".")] if self.place.exists() else []
+        if there:
+            raise FileError(f"{quoted_path(self.place)} is taken, and not by a training run; name a new folder for this one.")
+        content = {"kind": KIND, **identity}
+        write_folder(self.place, {RUN: (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()})
+
+    def _compare(self, identity: Mapping[str, Any]) -> None:
+        there = self.identity()
+        for part in _IDENTITY:
+            old, new = there.get(part), json.loads(json.dumps(identity[part]))
+            if old != new:
+                raise FileError(
+                    f"{quoted_path(self.place)} holds another training run, {_difference(part, old, new)}; "
+                    "name another folder for this one."
+                )
+
+    def identity(self) -> dict[str, Any]:
+        """What run.json says."""
+        if not (self.place / RUN).exists():
+            raise FileError(f"{quoted_path(self.place)} is not the folder of a training run: it has no {RUN}.")
+        found = read_json(self.place / RUN)
+        if not isinstance(found, dict) or found.get("kind") != KIND or not isinstance(found.get("task"), str):
+            raise FileError(f"{quoted_path(self.place / RUN)} is not that of a training run of this version.")
+        return found
+
+    @property
+    def task(self) -> str:
+        """The name by which the task is opened."""
+        return str(self.identity()["task"])
+
+    @property
+    def plan(self) -> Plan:
+        try:
+            return Plan(**self.identity()["plan"])
+        except (KeyError, TypeError, GlypticError) as error:
+            why = error if isinstance(error, GlypticError) else "its plan is not one of this version"
+            raise FileError(f"{quoted_path(self.place / RUN)}: {why}") from None
+
+    def model(self, which: Which = "best") -> nn.Model:
+        """The weights of the best evaluation, or the last ones, in inference mode."""
+        self.identity()
+        if not (self.place / which).exists():
+            raise FileError(f"{quoted_path(self.place)} has no {which}/: its run has saved none yet.")
+        return nn.load(self.place / which)
+
+    # ------------------------------------------------------------------ metrics
+
+    def rows(self) -> list[Row]:
+        """All rows of the metrics; none if there is no file yet."""
+        path = self.place / METRICS
+        if not path.exists():
+            return []
+        lines = enumerate(read_bytes(path, _MOST_ROWS, "a file of metrics").splitlines(), 1)
+        rows = [parse_json(line, f"line {number} of {quoted_path(path)}", "a row of metrics", nan=True) for number, line in lines]
+        if not all(isinstance(row, dict) and isinstance(row.get("step"), int | float) for row in rows):
+            raise FileError(f"{quoted_path(path)} is not a file of metrics: a row is an object with a step.")
+        return rows
+
+    def write_rows(self, rows: Iterable[Row]) -> None:
+        write_whole(self.place / METRICS, "".join(json.dumps(row) + "\n" for row in rows).encode(), "the metrics")
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def save(self, which: Which, config: ModelConfig, weights: dict[str, Tensor], beside: Mapping[str, Content]) -> None:
+        """Write a checkpoint in one step; weights that are not finite are no checkpoint."""
+        if lost := [name for name, weight in weights.items() if not bool(torch.isfinite(weight).all())]:
+            raise FileError(f"{which}/ is not written: {lost[0]} is not finite any more; use a smaller rate.")
+        files = {**files_of(config, weights), **beside}
+        write_folder(self.place / which, files, OURS, overwrite=True)
+        self.tidy(which, files)
+
+    def tidy(self, which: Which, names: Iterable[str]) -> None:
+        """Remove moments that do not belong to the checkpoint: a run with more processes had more shards."""
+        kept = set(names)
+        for path in (self.place / which).glob("*.safetensors"):
+            if path.name not in kept:
+                path.unlink(missing_ok=True)
+
+    def progress(self) -> Progress | None:
+        """Where the last checkpoint stands; None if there is none."""
+        if not (self.place / "last").exists():
+            return None
+        recover(self.place / "last")
+        path = self.place / "last" / STATE
+        found = read_json(path)
+        if not isinstance(found, dict):
+            raise FileError(f"{quoted_path(path)} is not the state of a run: it must be an object.")
+        given = {name: value for name, value in found.items() if name != "moments"}
+        try:
+            state = Progress(**given)
+            for each in fields(Progress):
+                fitting(_STATE[each.name], each.name, getattr(state, each.name))
+        except (TypeError, GlypticError) as error:
+            why = error if isinstance(error, GlypticError) else "it has other fields than this version writes"
+            raise FileError(f"{quoted_path(path)} is not the state of a run: {str(why).rstrip('.')}.") from None
+        return state
+
+    def moments(self) -> list[Path]:
+        """The files that hold the optimizer's moments in last/; state.json names them."""
+        names = read_json(self.place / "last" / STATE).get("moments")
+        if not is_list(names) or not all(isinstance(name, str) and Path(name).name == name for name in names):
+            raise FileError(f"{quoted_path(self.place / 'last' / STATE)} must name its moments, files beside it.")
+        return [self.place / "last" / name for name in names]
+
+    def restore_weights(self, model: nn.Model) -> None:
+        """Give a model the weights of the last checkpoint."""
+        found = nn.load(self.place / "last")
+        if found.config != model.config:
+            name = next(name for name, value in found.config.to_dict().items() if value != model.config.to_dict()[name])
+            raise FileError(
+                f"{quoted_path(self.place / 'last')} holds another model than the run's: its {name} is "
+                f"{shown(getattr(found.config, name))}, not {shown(getattr(model.config, name))}."
+            )
+        model.load_state_dict(found.state_dict())
+
+    def read_moments(self) -> dict[str, Tensor]:
+        return read_numbers(self.moments())
+
+
+_STATE = {"step": int, "tokens": int, "seconds": float, "losses": list[float], "best": float | None, "stale": int, "ended": str}
+
+
+def state_file(progress: Progress, moments: Iterable[str]) -> bytes:
+    """state.json, which names the files of moments beside it."""
+    return (json.dumps({**asdict(progress), "moments": sorted(moments)}) + "\n").encode()
+
+
+def identity_of(task: Task, start: str, config: ModelConfig, plan: Plan) -> dict[str, Any]:
+    """What makes a run this one, as run.json holds it; versions are told and not compared."""
+    import glyptic
+
+    return {
+        "task": task.name,
+        "task_digest": hashlib.sha256(repr(task).encode()).hexdigest()[:16],
+        "start": start,
+        "model": config.to_dict(),
+        "plan": asdict(plan),
+        "versions": {"glyptic": glyptic.__version__, "torch": torch.__version__},
+    }
+
+
+def load_run(folder: str | os.PathLike[str]) -> RunFolder:
+    """The run that a folder holds."""
+    run = RunFolder(Path(folder))
+    run.identity()
+    return run
+
+
+def _difference(part: str, old: Any, new: Any) -> str:
+    if isinstance(old, dict) and isinstance(new, dict):
+        name = next(name for name in {**new, **old} if old.get(name) != new.get(name))
+        return f"whose {part} has {name} {shown(old.get(name))}, not {shown(new.get(name))}"
+    said = {"task_digest": "of the same task with other data", "start": "which began with other weights"}
+    return said.get(part, f"of the task {shown(old)}")
