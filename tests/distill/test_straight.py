@@ -67,7 +67,11 @@ def test_gradients_are_those_of_the_reals_where_rounding_is_fine_enough() -> Non
 def test_the_unrounded_pass_has_true_gradients() -> None:
     """An oracle that we did not write: torch's finite differences."""
     T = random_transformer("fixed:4", sizes=Sizes(layers=1, heads=1, width=3), options=Options(attention="max-subtracted"))
-    latents = {name: (latent / 4).requires_grad_() for name, latent in latents_of(T).items()}
+    noise = torch.Generator().manual_seed(0)  # so that no hidden unit is at 0, where relu has no slope
+    latents = {
+        name: (latent / 4 + torch.rand(latent.shape, generator=noise, dtype=torch.float64) / 8).requires_grad_()
+        for name, latent in latents_of(T).items()
+    }
     names = list(latents)
 
     def logits(*values: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
+from textwrap import indent
 from typing import Any
 
 from glyptic.errors import GlypticError
@@ -33,6 +34,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lint": ("glyptic.cli.lint:LintCommand", "what the errata taught to look for in a transformer, by severity"),
     "look": ("glyptic.cli.look:LookCommand", "a page that shows a model, a proof or a lesson, and computes: one HTML file"),
     "studio": ("glyptic.cli.studio:StudioCommand", "the same pages live in the browser: edit a model, prove what it computes"),
+    "train": ("glyptic.cli.train:TrainRunCommand", "train a transformer on a task, resumable anywhere; under torchrun on many"),
+    "evaluate": ("glyptic.cli.evaluate:EvaluateCommand", "how well the model of a run does on data it was not trained on"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (
@@ -169,6 +172,10 @@ def _run(name: str, arguments: list[str]) -> int:
 def _description(command: Any, arguments: Sequence[str]) -> str:
     """What help says of a command; where it takes a decider, with those that are built in."""
     said = inspect.cleandoc(command.__doc__)
+    if {"-h", "--help"} & set(arguments) and "recipe" in {field.name for field in fields(command)}:
+        from glyptic.train.tasks import registry
+
+        return f"{said}\n\nTasks, with what they take if it is left out:\n" + indent(registry.usage(), "  ")
     takes_decider = {"model", "expression", "construction"} & {field.name for field in fields(command)}
     if not takes_decider or not {"-h", "--help"} & set(arguments):
         return said

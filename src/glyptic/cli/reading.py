@@ -51,7 +51,8 @@ def read(command: type[Command], words: Sequence[str], called: str = "glyptic", 
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            made = tyro.cli(command, args=list(words), prog=called, description=description, registry=_registry())
+            left_out = _left_out(command, words)
+            made = tyro.cli(command, args=list(words), prog=called, description=description, registry=_registry(), **left_out)
     except SystemExit as stop:
         if not stop.code:  # --help
             raise
@@ -59,6 +60,12 @@ def read(command: type[Command], words: Sequence[str], called: str = "glyptic", 
     check_fields(made, lambda name: name.upper() if name in _positional(command) else flag(name))
     _refuse_one_place_for_two(made)
     return made
+
+
+def _left_out(command: Any, words: Sequence[str]) -> dict[str, Any]:
+    """What flags are that the words leave out, where a command has that of a file which the words name."""
+    made = command.defaults(words) if hasattr(command, "defaults") else None
+    return {} if made is None else {"default": made}
 
 
 def flag(field: str) -> str:

@@ -45,6 +45,11 @@ def open_page(
     if _is_public(Path(name)):
         _refuse("a model of PyTorch", against=against, format=format)
         return _of_model(name, input, language)
+    if _has_rows(Path(name)):
+        _refuse("a run of training", input=input, against=against, format=format)
+        from glyptic.look.values.training import training_view
+
+        return _as_page(training_view(Path(name)), language)
     from glyptic import programs
 
     transformer = programs.open(name, format)
@@ -81,6 +86,15 @@ def _is_public(folder: Path) -> bool:
         return False
     config = read_json(path)
     return isinstance(config, dict) and "model_type" in config
+
+
+def _has_rows(folder: Path) -> bool:
+    """Whether it is the folder of a run, or of several: no model, and metrics in it or in folders of it."""
+    try:
+        model = (folder / "config.json").exists()
+        return folder.is_dir() and not model and any(next(folder.glob(each), None) for each in ("*.jsonl", "*/metrics.jsonl"))
+    except (OSError, ValueError):  # a name too long, or with a zero in it
+        return False
 
 
 def _refuse(what: str, **given: Any) -> None:

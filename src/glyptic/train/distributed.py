@@ -1,7 +1,7 @@
 """A run on several processes, as `torchrun` starts them: who is there, who has which rows, what all of them together say.
 
     ddp    every process has all weights; gradients are averaged (DistributedDataParallel)
-    fsdp   every process has a part of the weights, gradients and moments (fully_shard), gathered block by block as they are needed
+    fsdp   every process has a part of the weights, gradients and moments (fully_shard), gathered a block at a time, as needed
 
 All draw the same batch and take their own rows of it, so that the mean over its targets needs no talk. Processes talk by nccl
 where there are GPUs, by gloo elsewhere. Torch's own messages between the processes of a run are trusted; files are not: weights
@@ -146,7 +146,7 @@ class Team:
         return {path.name: _moved(path) for path in sorted(staging.glob("*.safetensors"))} if self.leads else {}
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer, folder: Path, read: Callable[[], Any]) -> None:
-        """Give the optimizer its moments back, from one file (`read`) or from the shards in a folder, of as many as there were."""
+        """Give the optimizer its moments back, from one file (`read`) or from the shards of however many processes."""
         whole = not list(folder.glob("shard-*.safetensors"))
         if whole and not self.sharded:
             return restore_moments(model, optimizer, read())

@@ -25,7 +25,17 @@ from torch import Tensor
 from glyptic import nn
 from glyptic.arguments import fitting, is_list, shown
 from glyptic.errors import FileError, GlypticError
-from glyptic.files import Content, parse_json, quoted_path, read_bytes, read_json, recover, sentences, write_folder, write_whole
+from glyptic.files import (
+    Content,
+    parse_json,
+    quoted_path,
+    read_bytes,
+    read_json,
+    recover,
+    sentences,
+    write_folder,
+    write_whole,
+)
 from glyptic.nn.checkpoints.folders import OURS, files_of
 from glyptic.nn.checkpoints.stored import read_numbers
 from glyptic.nn.config import ModelConfig

@@ -6,8 +6,8 @@
         weights ← AdamW(gradient, clipped)                  at the rate of the step
         rows, evaluations, checkpoints                      every so many steps
 
-Nothing else has a state: batches and dropout are functions of (seed, step), so weights, moments and the number of the step are the
-whole of a run. With the same plan on one device, a run that was killed ends at the same weights as one that never was.
+Nothing else has a state: batches and dropout are functions of (seed, step), so weights, moments and the number of the step are
+the whole of a run. With the same plan on one device, a run that was killed ends at the same weights as one that never was.
 """
 
 from __future__ import annotations
@@ -268,7 +268,8 @@ class _Trainer:
             if isinstance(error, FileError):
                 raise
             place = quoted_path(folder.place / "last")
-            raise FileError(f"the optimizer's moments in {place} are not those of its weights: remove that folder to start anew.") from None
+            said = f"the optimizer's moments in {place} are not those of its weights: remove that folder to start anew."
+            raise FileError(said) from None
         self.team.wait()  # nobody writes before all have read
 
     def _write(self, which: Any) -> None:
@@ -293,9 +294,8 @@ class _Trainer:
 
     def _saved(self) -> str:
         """For the sentence of a run that has diverged: what is left of it."""
-        if self.folder is None:
-            return ""
-        return f"; the last checkpoint, in {quoted_path(self.folder.place / 'last')}, is kept" if (self.folder.place / "last").exists() else ""
+        place = None if self.folder is None else self.folder.place / "last"
+        return f"; the last checkpoint, in {quoted_path(place)}, is kept" if place is not None and place.exists() else ""
 
     def _whole(self) -> Model:
         """The model with all of its weights, on the CPU; where they are in shards, on the first process."""

@@ -1,0 +1,167 @@
+"""`glyptic train`: train a transformer on a task; the same words again go on where it was."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import Positional, arg
+
+from glyptic.arguments import Count, FolderToFill, Number, Readable, shown
+from glyptic.errors import FileError, GlypticError, InputError
+from glyptic.files import quoted_path, read_bytes
+from glyptic.nn.config import AttentionBackend, FeedForwardKind, NormKind, NormPlace, Positions, known
+from glyptic.train.metrics import LogName
+from glyptic.train.plan import Plan
+
+TaskName = Annotated[Positional[str], arg(metavar="TASK")]
+
+
+@dataclass(frozen=True)
+class ModelFlags:
+    """Fields of the model that a run may set; what is left out is as the task has it."""
+
+    layers: Annotated[int, Count(1, 10**4)] | None = None
+    """Of the model: its layers. This and the flags down to --backend are as the task has them, unless told."""
+    width: Annotated[int, Count(1, 10**6)] | None = None
+    """Of the model: width of the residual stream."""
+    heads: Annotated[int, Count(1, 10**4)] | None = None
+    """Of the model: attention heads."""
+    context: Annotated[int, Count(1, 10**7)] | None = None
+    """Of the model: longest input."""
+    encoder_layers: Annotated[int, Count(1, 10**4)] | None = None
+    """Of the model: layers of the encoder, in an encoder–decoder."""
+    key_value_heads: Annotated[int, Count(1, 10**4)] | None = None
+    """Of the model: heads that keys and values have; fewer than heads are grouped-query attention."""
+    feed_forward: FeedForwardKind | None = None
+    """Of the model: activation of the feed-forward."""
+    feed_forward_width: Annotated[int, Count(1, 10**7)] | None = None
+    """Of the model: hidden width of the feed-forward."""
+    norm: NormKind | None = None
+    """Of the model: kind of norm."""
+    norm_place: NormPlace | None = None
+    """Of the model: norms before each part (pre), or after its sum with the residual (post)."""
+    positions: Positions | None = None
+    """Of the model: position encoding."""
+    embedding_scale: bool | None = None
+    """Of the model: token embeddings × √width (Vaswani)."""
+    tied: bool | None = None
+    """Of the model: the output matrix is the token embedding."""
+    dropout: Annotated[float, Number(least=0, most=0.999999)] | None = None
+    """Of the model: share of the residual stream that is dropped while training."""
+    attention_dropout: Annotated[float, Number(least=0, most=0.999999)] | None = None
+    """Of the model: share of attention weights that is dropped while training."""
+    backend: AttentionBackend | None = None
+    """Of the model: attention kernel; blocked is fast on CPUs with bfloat16."""
+    model: tuple[str, ...] = ()
+    """Of the model: further fields of its config, such as final_norm=false rotary_base=500.0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainRunCommand(ModelFlags, Plan):
+    """Train a transformer on a task, into the folder of a run; the same words again go on where it was, bit for bit.
+
+    The folder has best/ and last/, checkpoints that other commands open; metrics.jsonl, which `glyptic look RUN` draws; and
+    run.json, which says what it is a run of. Ctrl-C saves and stops. A folder of another run is refused, and stays as it is.
+
+    Examples: glyptic train tomita:4 --steps 500 --out t4
+              glyptic train addition:3 --rate 0.002 --schedule inverse_sqrt --patience 5 --out sums
+              glyptic train text:book.txt --layers 4 --width 128 --precision bfloat16 --logs tensorboard --out book
+              torchrun --nproc-per-node 2 -m glyptic train parity --strategy fsdp --out odd
+    """
+
+    task: TaskName
+    """What is to be learned: a name with its parameters, as listed above."""
+    out: FolderToFill = Path("run")
+    """The run's folder."""
+    start: Annotated[Path, Readable("folder")] | None = None
+    """Begin with the weights of this checkpoint, such as RUN/best, instead of fresh ones."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    """Where it runs; auto takes a GPU if there is one."""
+    strategy: Literal["ddp", "fsdp"] = "ddp"
+    """Under torchrun: every process has all weights (ddp), or a part of them (fsdp)."""
+    logs: tuple[LogName, ...] = ()
+    """Tell the metrics to tensorboard or wandb as well, whose packages must be installed."""
+    recipe: Annotated[Path, Readable()] | None = None
+    """A file of recipes/: task, model and plan are as it says, unless a flag says otherwise."""
+
+    def __post_init__(self) -> None:
+        """Flags are checked by their names where they are read."""
+
+    @classmethod
+    def defaults(cls, words: Sequence[str]) -> TrainRunCommand | None:
+        """What flags are if they are left out, where the words name a recipe."""
+        place = next((word for before, word in pairwise(words) if before == "--recipe"), None)
+        place = next((word.partition("=")[2] for word in words if word.startswith("--recipe=")), place)
+        if place is None or not Path(place).is_file():  # one that is not there is told with the other flags
+            return None
+        return cls(**read_recipe(Path(place)), recipe=Path(place))
+
+    def changes(self) -> dict[str, Any]:
+        """The fields of the model that are given."""
+        named = {field.name: getattr(self, field.name) for field in fields(ModelFlags) if field.name != "model"}
+        given = {name: value for name, value in named.items() if value is not None}
+        return {**given, **dict(_field(text) for text in self.model)}
+
+    def main(self) -> None:
+        from glyptic import nn
+        from glyptic.train.tasks import registry
+        from glyptic.train.trainer import train
+
+        names = {field.name for field in fields(Plan)}
+        plan = Plan(**{name: value for name, value in self.__dict__.items() if name in names})
+        task, changes = registry.open(self.task), self.changes()
+        if self.start is None:
+            source: Any = {"config": task.config().replace(**changes)}
+        else:
+            source = {"model": nn.load(self.start, **changes)}
+        done = train(task, plan, **source, out=self.out, device=self.device, strategy=self.strategy, logs=self.logs)
+        if os.environ.get("RANK", "0") == "0":
+            print(_summary(self.out, task.measure, done))
+
+
+def _summary(out: Path, measure: str, done: Any) -> str:
+    why = {"reach": ", where --reach was reached", "patience": ", where --patience ended"}.get(done.ended, "")
+    best = "" if done.best is None else f"; best {measure} {done.best:.6g}, in {quoted_path(out / 'best')}"
+    return f"{quoted_path(out)}: step {done.step}{why}{best}"
+
+
+def _field(text: str) -> tuple[str, Any]:
+    """A field of the config and its value, as TOML writes it; a bare word is a text."""
+    name, equals, value = text.partition("=")
+    known({name: value})
+    if not equals:
+        raise InputError(f"--model {shown(text)} must be a field and its value, such as final_norm=false.")
+    try:
+        return name, tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return name, None if value == "none" else value
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """What a recipe says of task, model and plan, as fields of the command; its other parts are for those who read it."""
+    where = quoted_path(path)
+    try:
+        found = tomllib.loads(read_bytes(path, 1 << 20, "a recipe").decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"{where} is not a recipe: {shown(str(error))[1:-1]}.") from None
+    plan, model = found.get("plan", {}), found.get("model", {})
+    if not isinstance(found.get("task"), str) or not isinstance(plan, dict) or not isinstance(model, dict):
+        raise FileError(f"{where} is not a recipe: it has a task, a text, and may have tables [model] and [plan].")
+    try:
+        known(plan, kind=Plan)
+        known(model)
+    except GlypticError as error:
+        raise FileError(f"{where}: {error}") from None
+    flags = {field.name for field in fields(ModelFlags)}
+    further = tuple(f"{name}={_toml(value)}" for name, value in model.items() if name not in flags)
+    return {"task": found["task"], **plan, **{name: value for name, value in model.items() if name in flags}, "model": further}
+
+
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,31 @@
+"""How well the model of a run does on data that it was not trained on."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+
+from glyptic.arguments import Seed, checked
+from glyptic.train.folders import Which, load_run
+from glyptic.train.task import check_metrics
+from glyptic.train.tasks import registry
+
+
+@checked
+def evaluate(run: str | os.PathLike[str], which: Which = "best", *, seed: Seed | None = None) -> dict[str, float]:
+    """The metrics of a run's weights on its task's held-out data, drawn from the run's own seed unless told.
+
+    >>> import tempfile
+    >>> from glyptic.train import Plan, train
+    >>> folder = tempfile.mkdtemp()
+    >>> trained = train(registry.open("parity"), Plan(steps=2, batch=8, evaluate=2), out=folder, progress=False)
+    >>> evaluate(folder)["balanced"] == trained.best
+    True
+    """
+    folder = load_run(run)
+    task, model = registry.open(folder.task), folder.model(which)
+    task.check(model.config)
+    with torch.no_grad():
+        found = task.evaluate(model, folder.plan.seed if seed is None else seed)
+    return dict(check_metrics(task, {name: float(value) for name, value in found.items()}))
