@@ -52,6 +52,9 @@ class StraightThrough:
         self._latents = {_place(codes): latents[name] for name, codes, _ in parts(transformer)}
         self._given = transformer.format
         self._fast = None if format is None else Fast(format, transformer.options.products)
+        # Sums of fixed point are values already, and a float64 holds them: they only saturate.
+        self._saturates_only = format is not None and format.is_fixed
+        self._ends = (0.0, 0.0) if format is None else (float(format.min), float(format.max))
         self.format, self.products = format or transformer.format, transformer.options.products
 
     products: Products
@@ -81,16 +84,19 @@ class StraightThrough:
         """The engine's value with the real one's gradient."""
         if self._fast is None:
             return real
-        format = self._fast.format
         value = torch.from_numpy(engine(self._fast).astype(np.float64) * self._fast.host.unit)
-        return _Through.apply(real, value, float(format.min), float(format.max))  # type: ignore[no-untyped-call]
+        return _Through.apply(real, value, *self._ends)  # type: ignore[no-untyped-call]
 
     # Elementwise ---------------------------------------------------------------------------------------------------------
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
+        if self._saturates_only:
+            return (x + y).clamp(*self._ends)
         return self._through(x + y, lambda fast: fast.add(self._hosted(x), self._hosted(y)))
 
     def subtract(self, x: Tensor, y: Tensor) -> Tensor:
+        if self._saturates_only:
+            return (x - y).clamp(*self._ends)
         return self._through(x - y, lambda fast: fast.subtract(self._hosted(x), self._hosted(y)))
 
     def multiply(self, x: Tensor, y: Tensor) -> Tensor:
@@ -177,11 +183,16 @@ def logits_everywhere(
     arithmetic: Any = StraightThrough(transformer, latents, format)
     prepared = prepare(transformer, arithmetic)
     residual, _ = forward(prepared, _embedded(prepared, tokens, observer), observer=observer)
-    logits = arithmetic.linear(prepared.output, residual)
-    bias = getattr(prepared, "output_bias", None)
-    logits = logits if bias is None else arithmetic.add(logits, bias)
+    logits = everywhere(prepared, residual)
     observer.record("logits", logits)
     return logits
+
+
+def everywhere(prepared: Prepared, residual: Any) -> Any:
+    """Logits (answers, n, batch) at every place, in any arithmetic."""
+    logits = prepared.arithmetic.linear(prepared.output, residual)
+    bias = getattr(prepared, "output_bias", None)
+    return logits if bias is None else prepared.arithmetic.add(logits, bias)
 
 
 def _embedded(prepared: Prepared, tokens: np.ndarray, observer: Observer) -> Tensor:

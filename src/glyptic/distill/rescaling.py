@@ -1,0 +1,100 @@
+"""Rescaling that changes no answer: a factor out of one matrix and into the next, so that both lose least when they are rounded.
+
+    relu's units           w1[j], b1[j] · c      w2[:, j] / c           relu(c·x) = c·relu(x) for c > 0
+    values of a head       W_V[r], b_V[r] · c    W_O[:, r] / c
+    queries and keys       W_Q[r], b_Q[r] · c    W_K[r], b_K[r] / c     ⟨q, k⟩ stays
+
+c is a power of two, so that in floating point nothing is lost at all. Which one: rounding moves a weight by up to half a unit, and
+so what comes out by A/c from the first matrix (whatever goes wrong there passes through the second) and by C·c from the second. The
+sum is least at c = √(A/C). With x the inputs, d their number, h what the unit becomes at most on the data:
+
+    relu, values     A = |second column| (Σ|x| + d)    C = |h|          queries and keys     A = |k|    C = |q|
+
+The term d is for the products, each of which is rounded too. Sizes are the largest on the data (`calibration`). c stays so small that
+neither the unit nor a weight passes B/2. In formats of floating point, where every size is rounded alike, nothing is gained or lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glyptic.distill.calibration import Sizes
+from glyptic.distill.straight import Latents
+from glyptic.exact import Transformer
+from glyptic.numbers import Format
+
+
+def rescaled(transformer: Transformer, latents: Mapping[str, Tensor], sizes: Sizes, format: Format) -> Latents:
+    """The same function with weights that suit the format better; `sizes` are the activations that `latents` give."""
+    new = {name: latent.detach().clone() for name, latent in latents.items()}
+    bound = float(format.max) / 2
+    for l, layer in enumerate(transformer.layers):
+        entering = _entering(transformer, sizes, l)
+        for h in range(len(layer.heads)):
+            _balance_head(new, f"layers.{l}.heads.{h}", f"layer.{l}.head.{h}", sizes, entering, bound)
+        units = layer.feed_forward
+        if units is not None and getattr(units, "activation", "relu") == "relu" and getattr(units, "gate", None) is None:
+            _balance_units(new, f"layers.{l}.feed_forward", sizes[f"layer.{l}.hidden"], _between(transformer, sizes, l), bound)
+    return new
+
+
+def _entering(transformer: Transformer, sizes: Sizes, layer: int) -> float:
+    """Σ|x| of what a layer's heads read, at most; through a norm, √d times the largest gain would bound it: d does."""
+    if transformer.options.norm != "none":
+        return float(transformer.width)
+    return float(sizes["embedding" if layer == 0 else f"layer.{layer - 1}.after_feed_forward"].sum())
+
+
+def _between(transformer: Transformer, sizes: Sizes, layer: int) -> float:
+    """The same of its feed-forward."""
+    return float(transformer.width) if transformer.options.norm != "none" else float(sizes[f"layer.{layer}.after_attention"].sum())
+
+
+def _balance_units(new: Latents, name: str, hidden: np.ndarray, entering: float, bound: float) -> None:
+    w1, w2 = new[f"{name}.w1"], new[f"{name}.w2"]
+    loss_before = w2.abs().amax(0).numpy() * (entering + w1.shape[1])
+    own = torch.cat([w1, new[f"{name}.b1"][:, None]], dim=1).abs().amax(1).numpy()
+    c = _factors(loss_before, hidden, np.maximum(own, hidden), w2.abs().amax(0).numpy(), bound)
+    w1 *= c[:, None]
+    new[f"{name}.b1"] *= c
+    w2 /= c[None, :]
+
+
+def _balance_head(new: Latents, name: str, stage: str, sizes: Sizes, entering: float, bound: float) -> None:
+    value, output = new[f"{name}.value"], new[f"{name}.output"]
+    mixed, column = sizes[f"{stage}.value"], output.abs().amax(0).numpy()
+    own = np.maximum(_rows(new, name, "value"), mixed)
+    c = _factors(column * (entering + value.shape[1]), mixed, own, column, bound)
+    _scale_rows(new, name, "value", c)
+    output /= c[None, :]
+    q, k = sizes[f"{stage}.query"], sizes[f"{stage}.key"]
+    c = _factors(k, q, np.maximum(_rows(new, name, "query"), q), np.maximum(_rows(new, name, "key"), k), bound)
+    _scale_rows(new, name, "query", c)
+    _scale_rows(new, name, "key", 1 / c)
+
+
+def _rows(new: Latents, name: str, part: str) -> np.ndarray:
+    """The largest weight of each row, its bias included."""
+    rows = new[f"{name}.{part}"].abs().amax(1)
+    bias = new.get(f"{name}.{part}_bias")
+    return (rows if bias is None else torch.maximum(rows, bias.abs())).numpy()
+
+
+def _scale_rows(new: Latents, name: str, part: str, c: Tensor) -> None:
+    new[f"{name}.{part}"] *= c[:, None]
+    if f"{name}.{part}_bias" in new:
+        new[f"{name}.{part}_bias"] *= c
+
+
+def _factors(before: np.ndarray, after: np.ndarray, grows: np.ndarray, shrinks: np.ndarray, bound: float) -> Tensor:
+    """Powers of two near √(A/C), such that c·grows and shrinks/c stay within the bound; 1 where a unit does nothing."""
+    live = (before > 0) & (after > 0) & (grows > 0) & (shrinks > 0)
+    safe = [np.where(live, each, 1.0) for each in (before, after, grows, shrinks)]
+    wish = np.round(np.log2(safe[0] / safe[1]) / 2)
+    most, least = np.floor(np.log2(bound / safe[2])), np.ceil(np.log2(safe[3] / bound))
+    exponent = np.where(least <= most, np.clip(wish, least, most), np.round((least + most) / 2))
+    return torch.from_numpy(np.where(live, np.exp2(exponent), 1.0))
