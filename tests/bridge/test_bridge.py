@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,7 @@ from glyptic import bridge, nn
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
 from glyptic.exact.random import Sizes, random_transformer
-from glyptic.exact.transformer import Norm, map_codes
+from glyptic.exact.transformer import Norm, map_codes, newer_parts
 from glyptic.numbers import Exact, Fixed, decode, parse_format, to_float64
 
 DECODER: dict[str, Any] = {
@@ -37,6 +38,28 @@ KINDS: dict[str, dict[str, Any]] = {
     "grouped heads, wide": {"heads": 4, "key_value_heads": 2, "head_width": 3, "output_scale": 0.5},
     "own scale": {"attention_scale": 0.7},
     "no bias in the feed-forward": {"feed_forward_bias": False},
+    "post-norm with biases": {"norm_place": "post"},
+    "gelu": {"feed_forward": "gelu"},
+    "gelu_tanh": {"feed_forward": "gelu_tanh"},
+    "silu": {"feed_forward": "silu", "norm": "none"},
+    "swiglu": {"feed_forward": "swiglu", "norm": "rms"},
+    "geglu without biases": {"feed_forward": "geglu", "feed_forward_bias": False},
+    "rms": {"norm": "rms"},
+    "rms, outside, post-norm": {"norm": "rms_outside", "norm_place": "post"},
+    "parallel": {"parallel": True},
+    "embedding norm": {"embedding_norm": True, "token_types": 2},
+    "output bias without final norm": {"final_norm": False, "output_bias": True},
+}
+POSITIONS: dict[str, dict[str, Any]] = {  # what to_nn has no way back from
+    "rotary": {"positions": "rotary"},
+    "rotary, in part, parallel": {"positions": "rotary", "rotary_fraction": 0.5, "parallel": True},
+    "yarn": {"positions": "rotary", "rotary_scaling": nn.RotaryScaling("yarn", 4.0, original_context=8)},
+    "alibi": {"positions": "alibi"},
+    "t5": {"positions": "t5", "relative_buckets": 4, "relative_distance": 5},
+    "shaw": {"positions": "shaw", "backend": "reference", "relative_distance": 3},
+    "shaw, folded": {"positions": "shaw", "backend": "reference", "attention_scale": 0.7},
+    "transformer_xl": {"positions": "transformer_xl", "norm_place": "post"},
+    "transformer_xl, folded": {"positions": "transformer_xl", "attention_scale": 0.7},
 }
 
 
@@ -61,14 +84,15 @@ def both_logits(model: Any, transformer: Transformer, length: int = 7, count: in
     batch = transformer.run_batch(inputs)
     assert not batch.failures
     with torch.no_grad():
-        theirs = model(bridge.ids(transformer, inputs))[:, -1].numpy()
+        theirs = model(bridge.ids(transformer, inputs)).numpy()
+        theirs = theirs if model.config.head == "class" else theirs[:, -1]
     return theirs[:, : len(transformer.answers)], to_float64(batch.logits, transformer.format)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *POSITIONS])
 @pytest.mark.parametrize(("format", "tolerance"), [("fp32", 2e-5), ("fixed:16", 2e-2), ("fp16", 0.3)])
 def test_logits_agree_to_the_accuracy_of_the_format(kind: str, format: str, tolerance: float) -> None:
-    model = decoder(**KINDS[kind])
+    model = decoder(**(KINDS | POSITIONS)[kind])
     ours, exact = both_logits(model, bridge.to_exact(model, parse_format(format)))
     size = np.abs(ours).max()
     error = np.abs(ours - exact).max() / size
@@ -76,10 +100,10 @@ def test_logits_agree_to_the_accuracy_of_the_format(kind: str, format: str, tole
     assert error > 0  # it did round
 
 
-@pytest.mark.parametrize("kind", ["pre-norm with biases", "post-norm", "no norm"])
+@pytest.mark.parametrize("kind", ["pre-norm with biases", "post-norm", "no norm", "swiglu", "rotary", "shaw", "transformer_xl"])
 def test_30_fraction_bits_in_the_reference_engine_agree_to_1e_7(kind: str) -> None:
     """Finer than any compiled host: fractions, each operation rounded to 2^−30."""
-    model = decoder(**KINDS[kind], layers=1)
+    model = decoder(**(KINDS | POSITIONS)[kind], layers=1)
     transformer = bridge.to_exact(model, Fixed(30))
     text = texts(transformer, 3, 1)[0]
     exact = [float(x) for x in transformer.run(text, engine="reference").logits]
@@ -96,16 +120,53 @@ def test_every_position_and_residual_agrees() -> None:
     tokens = bridge.ids(transformer, [text])
     final = np.array(run.trace["final_norm"].T, dtype=float)
     with torch.no_grad():
-        assert np.allclose(final[:, :8], model.hidden(tokens)[0].numpy(), atol=1e-4)
-    assert (final[:, 8] == 1).all()  # the coordinate that carries biases
-    residual = np.array(run.trace["layer.1.after_feed_forward"].T, dtype=float)
-    assert np.allclose(residual[:, 8], residual[:, :8].mean(axis=1), atol=1e-4)
+        assert np.allclose(final, model.hidden(tokens)[0].numpy(), atol=1e-4)
 
 
-def test_biases_that_are_zero_cost_no_coordinate() -> None:
-    fresh = nn.build(nn.ModelConfig(**DECODER), seed=0)
-    assert bridge.to_exact(fresh, Fixed(12)).width == 8
-    assert bridge.to_exact(decoder(), Fixed(12)).coordinates[-1] == "one"
+def test_biases_are_weights_of_their_own_and_those_of_zero_are_left_out() -> None:
+    fresh, moved = (bridge.to_exact(m, Fixed(12)) for m in (nn.build(nn.ModelConfig(**DECODER), seed=0), decoder()))
+    assert fresh.width == moved.width == 8
+    assert newer_parts(fresh) == []
+    names = {f"layers.{l}.heads.{h}.{part}_bias" for l in (0, 1) for h in (0, 1) for part in ("query", "key", "value")}
+    assert {*newer_parts(moved)} == names | {"layers.0.heads.1.output_bias", "layers.1.heads.1.output_bias"}
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_decider_is_what_its_class_says_at_the_last_position(classes: int) -> None:
+    model = decoder(head="class", classes=classes, feed_forward="gelu", norm_place="post")
+    transformer = bridge.to_exact(model, "fp32")
+    assert transformer.answers == (("NO", "YES") if classes == 2 else ("0", "1", "2"))
+    ours, exact = both_logits(model, transformer)
+    assert np.abs(ours - exact).max() < 1e-5 * np.abs(ours).max()
+    said = transformer.run_batch(texts(transformer, 7, 6)).numbers
+    assert said.tolist() == ours.argmax(axis=1).tolist()
+    named = bridge.to_exact(model, "fp32", answers=["even", "odd", "neither"][:classes])
+    assert named.answers[0] == "even" and np.array_equal(named.output, transformer.output)
+    with pytest.raises(ModelError, match="answers names 1 logits"):
+        bridge.to_exact(model, "fp32", answers=["odd"])
+
+
+SMALL: dict[str, Any] = {"layers": 2, "width": 8, "heads": 2, "vocabulary": 5, "context": 9, "feed_forward_width": 12}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "transformer_xl"])
+def test_presets_of_decoders_become_exact(name: str) -> None:
+    head = {"rotary_fraction": 0.5} if name == "gpt_neox" else {}
+    model = decoder(**{**nn.preset(name, **SMALL, head_width=4, **head).to_dict(), "rotary_scaling": None})
+    ours, exact = both_logits(model, bridge.to_exact(model, "fp32"))
+    assert np.abs(ours - exact).max() < 1e-4 * np.abs(ours).max()
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("vaswani", "no cross-attention"), ("vaswani_big", "no cross-attention"), ("t5", "no cross-attention"),
+     ("bert", "its first decides"), ("vit", "not pixels")],
+)  # fmt: skip
+def test_presets_that_are_no_decoders_are_refused_with_the_reason(name: str, reason: str) -> None:
+    changes: dict[str, Any] = {"layers": 1, "width": 8, "heads": 2, "feed_forward_width": 8}
+    changes |= {"image_size": 4, "patch_size": 2} if name == "vit" else {"vocabulary": 5, "context": 9}
+    with pytest.raises(ModelError, match=reason):
+        bridge.to_exact(nn.build(nn.preset(name, **changes), seed=0), "fixed:8")
 
 
 def test_names_lengths_and_chain_of_thought() -> None:
@@ -120,16 +181,11 @@ def test_names_lengths_and_chain_of_thought() -> None:
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"feed_forward": "gelu"}, "feed_forward='gelu'"),
-        ({"feed_forward": "swiglu"}, "feed_forward='swiglu'"),
-        ({"norm": "rms"}, "norm='rms'"),
-        ({"positions": "rotary"}, "positions='rotary'"),
-        ({"positions": "alibi"}, "positions='alibi'"),
-        ({"parallel": True}, "parallel=True"),
+        ({"norm": "batch"}, "norm='batch'"),
+        ({"norm": "group"}, "norm='group'"),
         ({"sliding_window": 3}, "sliding_window=3"),
-        ({"norm_place": "post"}, "stack.blocks.0.attn.qkv.bias is not zero"),
         ({"kind": "encoder"}, "kind='encoder'"),
-        ({"embedding_norm": True}, "embedding_norm"),
+        ({"head": "none"}, "head='none'"),
     ],
 )
 def test_what_has_no_exact_version_is_refused_by_name(changes: dict[str, Any], named: str) -> None:
@@ -147,14 +203,21 @@ def test_weights_beyond_b_are_refused_or_saturate() -> None:
     assert decode(saturated.layers[1].feed_forward.w1, Fixed(2))[0, 0] == Fixed(2).max
 
 
-def test_an_output_bias_without_the_final_norm_is_refused() -> None:
-    """The coordinate `one` is 1 behind a norm, and the mean of the others before it."""
-    with pytest.raises(ModelError, match=r"output\.bias is not zero, and without the final norm no coordinate is 1"):
-        bridge.to_exact(decoder(final_norm=False, output_bias=True), Fixed(8))
-    for changes in ({"final_norm": False}, {"final_norm": False, "output_bias": True, "norm": "none"}):
-        model = decoder(**changes)
-        ours, exact = both_logits(model, bridge.to_exact(model, parse_format("fp32")))
-        assert np.abs(ours - exact).max() < 2e-5 * np.abs(ours).max()
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_tables_of_positions_have_no_way_back(kind: str) -> None:
+    with pytest.raises(ModelError, match="is a table of positions inside attention"):
+        bridge.to_nn(bridge.to_exact(decoder(**POSITIONS[kind]), "fp32"), fold=True)
+
+
+def test_what_nn_has_one_of_is_refused_where_layers_differ() -> None:
+    sizes = Sizes(layers=1, heads=1, width=4)
+    made = [random_transformer("fp32", 0, replace(sizes, **c)) for c in ({}, {"activation": "gelu"}, {"parallel": True})]
+    for other, message in ((made[1], "feed-forwards are of different kinds"), (made[2], "some layers are parallel")):
+        with pytest.raises(ModelError, match=message):
+            bridge.to_nn(made[0].replace(layers=made[0].layers + other.layers), infinity=True)
+    gated = random_transformer("fp32", 0, replace(sizes, gated=True))
+    with pytest.raises(ModelError, match="gated feed-forward with relu is not in nn"):
+        bridge.to_nn(gated, infinity=True)
 
 
 def test_tokens_that_a_bias_of_minus_infinity_rules_out_are_no_answers() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.bridge.test_bridge import KINDS, decoder, texts
+from tests.bridge.test_bridge import KINDS, POSITIONS, decoder, texts
 
 from glyptic import bridge, nn
 from glyptic.errors import InputError, ModelError
@@ -42,8 +42,15 @@ def test_a_decoder_has_the_values_of_what_it_becomes_and_of_what_is_made_of_that
     model = decoder(**KINDS[kind])
     transformer = bridge.to_exact(model, WIDE)
     here = check_values(transformer, model)
-    assert len(here.both) >= 2 * (6 * model.config.heads + 5) + 1
+    assert len(here.both) >= 2 * (6 * model.config.heads + 5 - model.config.parallel) + 1
     check_values(transformer, bridge.to_nn(transformer, fold=True))
+
+
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_positions_inside_attention_have_their_places(kind: str) -> None:
+    model = decoder(**POSITIONS[kind])
+    here = check_values(bridge.to_exact(model, WIDE), model)
+    assert len(here.both) >= 2 * (6 * model.config.heads + 5 - model.config.parallel) + 1
 
 
 def uneven(transformer: Transformer) -> Transformer:
@@ -73,7 +80,7 @@ def test_what_has_no_counterpart_is_told_with_the_reason() -> None:
         (here.hook, "layer.7.attention", "no stage of this transformer"),
         (here.stages, "hook_embed", "the token alone"),
         (here.stages, "blocks.0.hook_resid_mid", "before a post-norm"),
-        (here.stages, "blocks.0.mlp.hook_pre", "before the ReLU"),
+        (here.stages, "blocks.0.mlp.hook_pre", "before the activation"),
         (here.stages, "nope", "no hook of this model"),
     ):
         with pytest.raises(InputError, match=why):

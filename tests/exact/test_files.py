@@ -69,7 +69,7 @@ CONFIGS = [
     ({"format": "fixed"}, "is not a format"),
     ({"format": 8}, "format must be a str"),
     ({"kind": "other"}, "does not describe an exact transformer"),
-    ({"version": 99}, "reads version 1"),
+    ({"version": 99}, "reads versions 1 to 2"),
     ({"vocabulary": ["0"]}, r"token_embedding has shape \(2, 6\); it must be \(1, 6\)"),
     ({"coordinates": "xyz"}, "coordinates must be a list"),
     ({"options": {"mask": "sideways"}}, "options.mask"),

@@ -41,7 +41,7 @@ def test_describe() -> None:
 def test_cost_counts_what_is_not_zero() -> None:
     dense = random_transformer(Fixed(4), 1, Sizes(layers=1, heads=1, density=1.1))
     per_position = 6 * 3 * 4 + 2 * 6 * 8
-    zeros = sum(int((a == 0).sum()) for a in vars(dense.layers[0].heads[0]).values())
+    zeros = sum(int((a == 0).sum()) for _, a in dense.layers[0].heads[0].arrays())
     zeros += sum(int((a == 0).sum()) for a in (dense.layers[0].feed_forward.w1, dense.layers[0].feed_forward.w2))
     assert f"cost: {per_position - zeros} multiply-adds a position, 6 a pair" in dense.describe()
 

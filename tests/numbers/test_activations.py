@@ -164,11 +164,10 @@ def test_a_broken_table_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = table.copy()
     wrong[len(wrong) // 2 + 3] += 1
     monkeypatch.setattr(fast_module, "_activation_table", lambda *_: (first, wrong))
-    with pytest.raises(AssertionError):
-        codes = np.arange(format.min_code, format.max_code + 1)
-        fast, reference = Fast(format), Reference(format)
-        wanted = reference.codes(reference.activate("gelu", reference.values(codes)))
-        assert np.array_equal(fast.codes(fast.activate("gelu", fast.values(codes))), wanted)
+    codes = np.arange(format.min_code, format.max_code + 1)
+    fast, reference = Fast(format), Reference(format)
+    wanted = reference.codes(reference.activate("gelu", reference.values(codes)))
+    assert not np.array_equal(fast.codes(fast.activate("gelu", fast.values(codes))), wanted)
 
 
 def test_ends_and_refusals() -> None:

@@ -1,14 +1,16 @@
 """The one map between exact's names of stages (`exact.stages`) and nn's names of hooks (`nn.hook_names`), both ways.
 
     exact                         nn                                 of it
-    embedding                     blocks.0.hook_resid_pre            all
+    embedding                     blocks.0.hook_resid_pre            all; with a norm there, it is embedding_norm's
     layer.L.head.H.query          blocks.L.attn.hook_q               head H, times a factor: nn scales scores, exact divides them
-    layer.L.head.H.key, value     blocks.L.attn.hook_k, hook_v       the group that head H reads
+                                                                     (rotary: hook_rot_q; Transformer-XL: plus u)
+    layer.L.head.H.key, value     blocks.L.attn.hook_k, hook_v       the group that head H reads (rotary: hook_rot_k)
     layer.L.head.H.scores         blocks.L.attn.hook_attn_scores     head H; 0 here and −∞ there where nothing is seen
     layer.L.head.H.weights        blocks.L.attn.hook_pattern         head H
     layer.L.head.H.mixed          blocks.L.attn.hook_z               head H
     layer.L.attention             blocks.L.hook_attn_out             all
-    layer.L.after_attention       blocks.L.hook_resid_mid            all; in post-norm ln1.hook_normalized, times γ plus β
+    layer.L.after_attention       blocks.L.hook_resid_mid            all; in post-norm ln1.hook_normalized, times γ plus β; not in
+                                                                     parallel layers, which have no such sum
     layer.L.hidden                blocks.L.mlp.hook_post             all
     layer.L.feed_forward          blocks.L.hook_mlp_out              all
     layer.L.after_feed_forward    blocks.L.hook_resid_post           all; in post-norm hook_normalized_resid_post
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -31,17 +34,23 @@ from glyptic.bridge.scale import root
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Transformer, stages
 from glyptic.nn import Decoder, hook_names
+from glyptic.nn.parts.positions import halves
 from glyptic.text import table
 
 ONLY_EXACT = {
     "output": "what one head adds; nn has the sum over heads, hook_attn_out",
+    "embedding": "the sum before the embedding's norm; nn has what is behind it",
+    "after_attention": "nn adds both parts of a parallel layer at once",
     "logits": "what the model itself gives, not a hook",
     "probabilities": "nn leaves the softmax of the answer to its user",
 }
 ONLY_NN = {
     "hook_embed": "the token alone, and embedding has its position added",
     "hook_pos_embed": "the position alone, and embedding has the token added",
-    "hook_pre": "before the ReLU, and hidden is after it",
+    "hook_pre": "before the activation, and hidden is after it",
+    "hook_pre_linear": "before it is multiplied by the gate, and hidden is after it",
+    "hook_q": "before positions turn it, and query is after that",
+    "hook_k": "before positions turn it, and key is after that",
     "hook_normalized": "what a norm gives is not traced in exact, but where it is the residual",
     "hook_resid_mid": "the sum before a post-norm, and after_attention is behind it",
     "hook_resid_post": "the sum before a post-norm, and after_feed_forward is behind it",
@@ -57,8 +66,10 @@ class SamePlace:
     size: int | None = None  # coordinates that both have; None: weights between positions
     head: int | None = None  # on the hook's axis of heads
     factor: float = 1.0
-    gain: Tensor | None = None  # γ and β of the norm, which nn's hook is before
+    gain: Tensor | None = None  # γ and β of the norm, which nn's hook is before (RMSNorm has no β)
     bias: Tensor | None = None
+    order: tuple[int, ...] | None = None  # where each coordinate stands in the hook, which shows rotary ones as the public models do
+    shift: Tensor | None = None  # what is added in exact already: Transformer-XL's u
 
     def read(self, activations: Mapping[str, Tensor], row: int = 0) -> np.ndarray:
         """The values that `nn.record` kept of a row of the batch, as exact's trace has them, in float64."""
@@ -71,8 +82,12 @@ class SamePlace:
             return found[self.head].detach().double().nan_to_num(neginf=0.0).cpu().numpy()
         found = found if self.head is None else found[:, self.head]
         found = found.detach().double()
-        if self.gain is not None and self.bias is not None:
-            found = found * self.gain.detach().double() + self.bias.detach().double()
+        if self.gain is not None:
+            found = found * self.gain.detach().double()
+        for added in (self.bias, self.shift):
+            found = found if added is None else found + added.detach().double()
+        if self.order is not None:
+            found = found[:, list(self.order)]
         return (found[:, : self.size] * self.factor).T.cpu().numpy()
 
 
@@ -135,7 +150,8 @@ def places(transformer: Transformer, model: Decoder) -> PlaceMap:
 
 def _pairs(transformer: Transformer, model: Decoder) -> Iterator[SamePlace]:
     width, post = model.config.width, transformer.options.norm == "post"
-    yield SamePlace("embedding", "blocks.0.hook_resid_pre", width)
+    embedded = "embedding" if transformer.embedding_norm is None else "embedding_norm"
+    yield SamePlace(embedded, "blocks.0.hook_resid_pre", width)
     for l, layer in enumerate(transformer.layers):
         exact, ours = f"layer.{l}", f"blocks.{l}"
         yield from _heads(transformer, model, l)
@@ -144,7 +160,7 @@ def _pairs(transformer: Transformer, model: Decoder) -> Iterator[SamePlace]:
         if post and layer.attention_norm is not None:
             norm = model.get_submodule(f"stack.blocks.{l}.ln1")
             yield _normed(f"{exact}.after_attention", f"{ours}.ln1.hook_normalized", width, norm)
-        else:
+        elif not model.config.parallel:
             yield SamePlace(f"{exact}.after_attention", f"{ours}.hook_resid_mid", width)
         if layer.feed_forward is not None:
             yield SamePlace(f"{exact}.hidden", f"{ours}.mlp.hook_post", len(layer.feed_forward.w1))
@@ -159,12 +175,17 @@ def _pairs(transformer: Transformer, model: Decoder) -> Iterator[SamePlace]:
 
 def _heads(transformer: Transformer, model: Decoder, layer: int) -> Iterator[SamePlace]:
     config, scaled = model.config, transformer.options.scale
+    attention: Any = model.get_submodule(f"stack.blocks.{layer}.attn")
+    turned, order = "", None
+    if model.stack.rotary is not None:
+        turned, order = "rot_", tuple(np.argsort(halves(config.head_size, model.stack.rotary.width)).tolist())
     for h, head in enumerate(transformer.layers[layer].heads):
         exact, ours, group = f"layer.{layer}.head.{h}", f"blocks.{layer}.attn", h * config.groups // config.heads
         keys, values = (min(len(matrix), config.head_size) for matrix in (head.query, head.value))
         factor = config.scale * (float(root(len(head.query), transformer.format)) if scaled else 1.0)
-        yield SamePlace(f"{exact}.query", f"{ours}.hook_q", keys, h, factor)
-        yield SamePlace(f"{exact}.key", f"{ours}.hook_k", keys, group)
+        shift = None if attention.relative is None else attention.relative.u[h, 0]
+        yield SamePlace(f"{exact}.query", f"{ours}.hook_{turned}q", keys, h, factor, order=order, shift=shift)
+        yield SamePlace(f"{exact}.key", f"{ours}.hook_{turned}k", keys, group, order=order)
         yield SamePlace(f"{exact}.value", f"{ours}.hook_v", values, group)
         yield SamePlace(f"{exact}.scores", f"{ours}.hook_attn_scores", None, h)
         yield SamePlace(f"{exact}.weights", f"{ours}.hook_pattern", None, h)

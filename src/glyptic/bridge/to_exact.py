@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from glyptic.arguments import Count, checked, refused
-from glyptic.bridge.biases import Matrix, Stream
+from glyptic.bridge.positions import Matrix, as_array, tables, turned_rows
 from glyptic.bridge.refusals import options_of, refuse, refuse_weights
 from glyptic.bridge.scale import Factor, factor_of
 from glyptic.errors import ModelError
@@ -19,7 +18,14 @@ from glyptic.exact.options import AnswerPolicy, AnswerTies, Mask, NormPlacement
 from glyptic.exact.transformer import Norm
 from glyptic.nn import Decoder, ModelConfig
 from glyptic.nn.models import Model
-from glyptic.numbers import AnyFormat, Attention, Codes, Exact, Format, Products, as_format, encode
+from glyptic.nn.parts.feed_forward import GATED
+from glyptic.nn.parts.norms import RMSNorm
+from glyptic.numbers import Activation, AnyFormat, Attention, Codes, Exact, Format, Products, as_format, encode
+
+ACTIVATION_OF: dict[str, Activation] = {  # geglu is with the approximate gelu, in nn
+    **{"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_tanh", "silu": "silu"},
+    **{"swiglu": "silu", "geglu": "gelu_tanh"},
+}
 
 
 @checked
@@ -42,7 +48,8 @@ def to_exact(
     """The decoder as an exact transformer, read as the options say (`exact.Options`), by default as close to nn as they go.
 
     vocabulary   a name for each token id; None: "0", "1", …
-    answers      a name for each logit, but for those that a bias of −∞ rules out; None: the names of the tokens
+    answers      a name for each logit, but for those that a bias of −∞ rules out; None: the names of the tokens, and for
+                 head='class' NO and YES if there are two classes, else "0", "1", …
     max_length   positions to keep; None: the decoder's context
     saturate     let weights beyond the format's largest value B become B; otherwise they are an error
     scale        None: divide scores where that is nn's factor (`scale.py`), and fold it into W_Q elsewhere
@@ -53,6 +60,9 @@ def to_exact(
     >>> T = to_exact(nn.build(config, seed=0), "fp16", vocabulary="abc")
     >>> len(T.run("abca").logits), T.options.norm, T.options.scale
     (3, 'pre', True)
+    >>> decider = nn.build(config.replace(head="class", classes=2, feed_forward="gelu"), seed=0)
+    >>> to_exact(decider, "fixed:8", vocabulary="abc").answers
+    ('NO', 'YES')
     """
     config = model.config
     format = as_format(format)
@@ -62,28 +72,34 @@ def to_exact(
     refuse_weights(model)
     names = _names(vocabulary, "vocabulary", [str(token) for token in range(config.vocabulary or 0)])
     said = possible(model)
-    answer_names = _names(answers, "answers", [names[i] for i in said])
+    answer_names = _names(answers, "answers", _said_by_default(config, names, said))
     rounding = _Rounding(format, saturate)
-    stream = Stream(_needs_one(model, said), config.norm == "layer")
-    factor = factor_of(config, format, used_rows(model), scale)
+    factor = factor_of(config, format, used_rows(model, length), scale)
     chosen = {"products": products, "attention": attention, "answer": answer, "ties": ties}
     options = options_of(config, factor.scale, norm, mask, **chosen)
-    final = model.stack.ln_final
+    weight, bias = _output(model)
     return Transformer(
         format,
         names,
-        tuple(f"x{i}" for i in range(config.width)) + (("one",) if stream.has_one else ()),
-        rounding(stream.embedded(_tokens(model), 1.0), "token_embedding"),
-        rounding(stream.embedded(_positions(model, length), 0.0), "position_embedding"),
-        tuple(
-            _layer(block, config, stream, factor, rounding, f"layers.{i}") for i, block in enumerate(model.stack.blocks)
-        ),
-        rounding(_output(model, stream)[said], "output"),
+        tuple(f"x{i}" for i in range(config.width)),
+        rounding(_tokens(model), "token_embedding"),
+        rounding(_positions(model, length), "position_embedding"),
+        tuple(_layer(model, i, length, factor, rounding) for i in range(config.layers)),
+        rounding(weight[said], "output"),
         answer_names,
         options,
-        _norm(final, stream, rounding, "final_norm") if isinstance(final, torch.nn.LayerNorm) else None,
+        _norm(model.stack.ln_final, config, rounding, "final_norm"),
         "from nn",
+        embedding_norm=_norm(model.embedding.norm, config, rounding, "embedding_norm"),
+        output_bias=rounding.bias(bias[said], "output_bias"),
     )
+
+
+def _said_by_default(config: ModelConfig, names: Sequence[str], said: list[int]) -> list[str]:
+    if config.head != "class":
+        return [names[i] for i in said]
+    words = ["NO", "YES"] if config.classes == 2 else [str(i) for i in range(config.classes)]
+    return [words[i] for i in said]
 
 
 def _names(given: Sequence[str] | None, what: str, defaults: list[str]) -> tuple[str, ...]:
@@ -120,43 +136,23 @@ class _Rounding:
                 )
         return encode(numbers, self.format, part, nearest=True)
 
+    def bias(self, numbers: Matrix, part: str) -> Codes | None:
+        """A bias, where it is not 0 throughout."""
+        return self(numbers, part) if numbers.any() else None
+
 
 def possible(model: Decoder) -> list[int]:
-    """The tokens that can be said: those whose logit has no bias of −∞, as `to_nn` gives to what is not an answer."""
-    assert model.output is not None and model.config.vocabulary is not None
-    bias = model.output.bias
-    return [i for i in range(model.config.vocabulary) if bias is None or bias[i] != float("-inf")]
-
-
-def _needs_one(model: Decoder, said: list[int]) -> bool:
-    """Whether some bias of attention or output is not zero; where no coordinate can carry it, it is refused."""
-    config = model.config
-    blocks: list[Any] = list(model.stack.blocks)
-    biases = {f"stack.blocks.{i}.attn.qkv.bias": block.attn.qkv.bias for i, block in enumerate(blocks)}
-    biases |= {f"stack.blocks.{i}.attn.out.bias": block.attn.out.bias for i, block in enumerate(blocks)}
-    output = None if model.output is None or model.output.bias is None else model.output.bias[said]
-    used = [name for name, bias in biases.items() if bias is not None and bool(bias.any())]
-    used += ["output.bias"] if output is not None and bool(output.any()) else []
-    if used and config.norm == "layer" and config.norm_place == "post":
-        raise ModelError(
-            f"{used[0]} is not zero, and exact attention has no biases; in a post-norm decoder they cannot be carried by a "
-            "coordinate: build it with attention_bias=False, attention_output_bias=False."
-        )
-    if used[-1:] == ["output.bias"] and config.norm == "layer" and not config.has_final_norm:
-        raise ModelError(
-            "output.bias is not zero, and without the final norm no coordinate is 1 where the output reads: build the decoder "
-            "with final_norm=True, or with output_bias=False."
-        )
-    return bool(used)
-
-
-def _array(tensor: Tensor) -> Matrix:
-    return tensor.detach().double().cpu().numpy()
+    """The logits that can be said: those without a bias of −∞, which `to_nn` gives to what is not an answer."""
+    _, bias = _output(model)
+    return [i for i, number in enumerate(bias) if number != float("-inf")]
 
 
 def _tokens(model: Decoder) -> Matrix:
-    assert model.embedding.token is not None
-    return _array(model.embedding.token.weight) * model.embedding.scale
+    """(vocabulary, d), with the scale, and with the first token type, which a decoder adds to every token."""
+    embedding = model.embedding
+    assert embedding.token is not None
+    table = as_array(embedding.token.weight) * embedding.scale
+    return table if embedding.token_type is None else table + as_array(embedding.token_type.weight)[0]
 
 
 def _positions(model: Decoder, length: int) -> Matrix:
@@ -164,81 +160,95 @@ def _positions(model: Decoder, length: int) -> Matrix:
     if model.embedding.position is None:
         return np.zeros((length, model.config.width))
     with torch.no_grad():
-        return _array(model.embedding.position(torch.arange(length), length, torch.float64))
+        return as_array(model.embedding.position(torch.arange(length), length, torch.float64))
 
 
-def _output(model: Decoder, stream: Stream) -> Matrix:
+def _output(model: Decoder) -> tuple[Matrix, Matrix]:
+    """The matrix (logits, d) and the bias (logits,) of the output."""
     assert model.output is not None and model.embedding.token is not None
     weight = model.embedding.token.weight if model.output.weight is None else model.output.weight
-    bias = None if model.output.bias is None else _array(model.output.bias)
-    return stream.read(_array(weight) * model.config.output_scale, bias)
+    bias = np.zeros(len(weight)) if model.output.bias is None else as_array(model.output.bias)
+    return as_array(weight) * model.config.output_scale, bias
 
 
-def used_rows(model: Decoder) -> int:
+def used_rows(model: Decoder, length: int) -> int:
     """How many rows, from the first, of a head's W_Q and W_K hold all that is not 0, in every head and layer."""
-    config = model.config
-    used = 0
-    blocks: list[Any] = list(model.stack.blocks)
-    for block in blocks:
-        weight, bias = _projections(block.attn, config)
-        turned = np.concatenate([weight, bias[..., None]], axis=2)[: config.heads + config.groups].any(axis=(0, 2))
-        used = max(used, *(np.flatnonzero(turned) + 1), 0)
-    return int(used)
+    config, used = model.config, turned_rows(model)
+    for layer in range(config.layers):
+        weight, bias = _projections(model, layer)
+        of_positions = [tables(model, layer, h, length) for h in range(config.heads)]
+        extra = [each.get("query_bias", np.zeros(config.head_size)) for each in of_positions]
+        queries = np.concatenate([weight[: config.heads], bias[: config.heads, :, None], np.array(extra)[..., None]], axis=2)
+        keys = np.concatenate([weight, bias[..., None]], axis=2)[config.heads : config.heads + config.groups]
+        by_distance = [each["distance_keys"].T for each in of_positions if "distance_keys" in each]
+        turned = [*(rows.any(axis=(0, 2)) for rows in (queries, keys)), *(rows.any(axis=1) for rows in by_distance)]
+        used = max(used, *(int(row) + 1 for rows in turned for row in np.flatnonzero(rows)), 0)
+    return used
 
 
-def _projections(attention: Any, config: ModelConfig) -> tuple[Matrix, Matrix]:
+def _projections(model: Decoder, layer: int) -> tuple[Matrix, Matrix]:
     """(H + 2G, K, d) and (H + 2G, K): matrices and biases of queries, keys and values, head by head."""
+    config, qkv = model.config, model.get_submodule(f"stack.blocks.{layer}.attn").qkv
     count, size = config.heads + 2 * config.groups, config.head_size
-    weight = _array(attention.qkv.weight).reshape(count, size, config.width)
-    bias = np.zeros((count, size)) if attention.qkv.bias is None else _array(attention.qkv.bias).reshape(count, size)
+    weight = as_array(qkv.weight).reshape(count, size, config.width)
+    bias = np.zeros((count, size)) if qkv.bias is None else as_array(qkv.bias).reshape(count, size)
     return weight, bias
 
 
-def _layer(block: Any, config: ModelConfig, stream: Stream, factor: Factor, rounding: _Rounding, name: str) -> Layer:
-    w1, w2 = _array(block.mlp.into.weight), stream.written(_array(block.mlp.out.weight))
-    b1 = np.zeros(len(w1)) if block.mlp.into.bias is None else _array(block.mlp.into.bias)
-    b2 = np.zeros(config.width) if block.mlp.out.bias is None else _array(block.mlp.out.bias)
-    arrays = {"w1": stream.read(w1, None), "b1": b1, "w2": w2, "b2": stream.written(b2)}
-    feed_forward = FeedForward(**{key: rounding(array, f"{name}.feed_forward.{key}") for key, array in arrays.items()})
-    norms = (None, None)
-    if config.norm == "layer":
-        norms = (  # type: ignore[assignment]
-            _norm(block.ln1, stream, rounding, f"{name}.attention_norm"),
-            _norm(block.ln2, stream, rounding, f"{name}.feed_forward_norm"),
-        )
-    return Layer(tuple(_heads(block.attn, config, stream, factor, rounding, name)), feed_forward, *norms)
+def _layer(model: Decoder, number: int, length: int, factor: Factor, rounding: _Rounding) -> Layer:
+    config, name = model.config, f"layers.{number}"
+    block: Any = model.stack.blocks[number]
+    return Layer(
+        tuple(_heads(model, number, length, factor, rounding, name)),
+        _feed_forward(block.mlp, config, rounding, f"{name}.feed_forward"),
+        _norm(block.ln1, config, rounding, f"{name}.attention_norm"),
+        _norm(block.ln2, config, rounding, f"{name}.feed_forward_norm"),
+        config.parallel,
+    )
+
+
+def _feed_forward(part: Any, config: ModelConfig, rounding: _Rounding, name: str) -> FeedForward:
+    """nn has W_gate above W₁, in one matrix."""
+    gated = config.feed_forward in GATED
+    inner, out = as_array(part.into.weight), as_array(part.out.weight)
+    b1 = np.zeros(len(inner)) if part.into.bias is None else as_array(part.into.bias)
+    b2 = np.zeros(config.width) if part.out.bias is None else as_array(part.out.bias)
+    m = config.hidden_size if gated else 0
+    arrays = {"w1": inner[m:], "b1": b1[m:], "w2": out, "b2": b2}
+    made = {key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}
+    if gated:
+        made |= {"gate": rounding(inner[:m], f"{name}.gate"), "gate_bias": rounding.bias(b1[:m], f"{name}.gate_bias")}  # type: ignore[dict-item]
+    return FeedForward(**made, activation=ACTIVATION_OF[config.feed_forward])
 
 
 def _heads(
-    attention: Any, config: ModelConfig, stream: Stream, factor: Factor, rounding: _Rounding, name: str
-) -> list[Head]:
-    """Each head's own matrices; the output's bias rides on head 0, whose weights sum to 1 over a value that is 1."""
+    model: Decoder, layer: int, length: int, factor: Factor, rounding: _Rounding, name: str
+) -> Iterator[Head]:
+    """Each head's own matrices and biases; the bias of the output is that of the last head that writes."""
+    config, attention = model.config, model.get_submodule(f"stack.blocks.{layer}.attn")
     H, G, K = config.heads, config.groups, config.head_size
-    weight, bias = _projections(attention, config)
-    out = _array(attention.out.weight).reshape(config.width, H, K)
-    scored, folded = (
-        slice(factor.rows),
-        factor.folded,
-    )  # rows of zeros may be left out of scores, where [√d_k] counts them
-    heads = []
+    weight, bias = _projections(model, layer)
+    out = as_array(attention.out.weight).reshape(config.width, H, K)
+    last = max([0, *np.flatnonzero(out.any(axis=(0, 2))).tolist()])
+    scored, folded = slice(factor.rows), factor.folded  # rows of zeros may be left out of scores, where [√d_k] counts them
     for h in range(H):
         k, v = H + h * G // H, H + G + h * G // H
-        matrices = {
-            "query": stream.read(weight[h, scored] * folded, bias[h, scored] * folded),
-            "key": stream.read(weight[k, scored], bias[k, scored]),
-            "value": stream.read(weight[v], bias[v]),
-            "output": stream.written(out[:, h]),
-        }
-        if h == 0 and attention.out.bias is not None and bool(attention.out.bias.any()):
-            one = np.zeros((1, config.width + 1))
-            one[0, -1] = 1.0
-            column = stream.written(_array(attention.out.bias))[:, None]
-            matrices["value"] = np.concatenate([matrices["value"], one])
-            matrices["output"] = np.concatenate([matrices["output"], column], axis=1)
-        heads.append(Head(**{key: rounding(m, f"{name}.heads.{h}.{key}") for key, m in matrices.items()}))
-    return heads
+        more = tables(model, layer, h, length)
+        query_bias = bias[h] + more.pop("query_bias", 0.0)
+        arrays = {"query": weight[h, scored] * folded, "key": weight[k, scored], "value": weight[v], "output": out[:, h]}
+        biases = {"query_bias": query_bias[scored] * folded, "key_bias": bias[k, scored], "value_bias": bias[v]}
+        if h == last and attention.out.bias is not None:
+            biases["output_bias"] = as_array(attention.out.bias)
+        if "distance_keys" in more:
+            more["distance_keys"] = more["distance_keys"][:, scored]
+        made = {key: rounding(array, f"{name}.heads.{h}.{key}") for key, array in (arrays | more).items()}
+        yield Head(**made, **{key: rounding.bias(array, f"{name}.heads.{h}.{key}") for key, array in biases.items()})
 
 
-def _norm(norm: torch.nn.LayerNorm, stream: Stream, rounding: _Rounding, name: str) -> Norm:
-    gain, bias, epsilon = stream.norm(_array(norm.weight), _array(norm.bias), norm.eps)
-    return Norm(rounding(gain, f"{name}.gain"), rounding(bias, f"{name}.bias"), rounding(epsilon, f"{name}.epsilon"))
+def _norm(norm: Any, config: ModelConfig, rounding: _Rounding, name: str) -> Norm | None:
+    """LayerNorm or RMSNorm, which has no bias; None where nn has none."""
+    if not isinstance(norm, torch.nn.LayerNorm | RMSNorm):
+        return None
+    bias = as_array(norm.bias) if isinstance(norm, torch.nn.LayerNorm) else np.zeros(config.width)
+    arrays = {"gain": as_array(norm.weight), "bias": bias, "epsilon": norm.eps}
+    return Norm(**{key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}, kind=config.norm)  # type: ignore[arg-type]

@@ -17,8 +17,9 @@ from glyptic.arguments import checked, refused
 from glyptic.bridge.scale import common_root, root
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Layer, Transformer
-from glyptic.exact.transformer import Input, Norm, parts
+from glyptic.exact.transformer import FeedForward, Input, Norm, newer_parts, parts
 from glyptic.nn import Decoder, ModelConfig, build
+from glyptic.nn.config import FeedForwardKind
 from glyptic.numbers import Codes, Exact, decode
 
 
@@ -77,6 +78,7 @@ def _refuse(transformer: Transformer, infinity: bool, fold: bool) -> None:
         raise ModelError(f"options.mask={options.mask!r}: a decoder on PyTorch is causal; use options.mask='causal'.")
     if options.norm == "none" and transformer.final_norm is not None:
         raise ModelError("final_norm is there without other norms; nn has norms in all places or in none.")
+    _refuse_parts(transformer)
     partial = any(not layer.heads or layer.feed_forward is None for layer in layers) or not layers
     if options.norm == "post" and layers and partial:
         raise ModelError("a post-norm layer without heads or feed-forward skips that norm; nn does not.")
@@ -94,6 +96,28 @@ def _refuse(transformer: Transformer, infinity: bool, fold: bool) -> None:
                     f"{name} holds B = {float(transformer.format.max):g}, which stands for ∞, and floating point does not "
                     "saturate there; give infinity=True to take it as an ordinary number."
                 )
+
+
+def _refuse_parts(transformer: Transformer) -> None:
+    """nn has one kind of everything for all layers, and computes its positions by formulas, of which tables are not all."""
+    for name in newer_parts(transformer):
+        if name.rpartition(".")[2] in ("cosine", "sine", "distance_scores", "distance_keys", "distance_values"):
+            raise ModelError(f"{name} is a table of positions inside attention, which nn computes from a formula, not a table.")
+    layers = [layer for layer in transformer.layers if layer.feed_forward is not None]
+    kinds = {(layer.feed_forward.activation, layer.feed_forward.gate is not None) for layer in layers}  # type: ignore[union-attr]
+    for what, found in (("feed-forwards", kinds), ("norms", {norm.kind for norm in _norms(transformer)})):
+        if len(found) > 1:
+            raise ModelError(f"the {what} are of different kinds, and nn has one kind for all layers.")
+    for activation, gated in kinds:
+        if gated and activation not in ("silu", "gelu_tanh"):
+            raise ModelError(f"a gated feed-forward with {activation} is not in nn; it has swiglu (silu) and geglu (gelu_tanh).")
+    if len({layer.parallel for layer in transformer.layers}) > 1:
+        raise ModelError("some layers are parallel and some are not; nn has one order for all layers.")
+    for norm in _norms(transformer):
+        if norm.kind != "layer" and norm.bias.any():
+            raise ModelError("an RMSNorm has a bias, and nn's has none.")
+    if transformer.embedding_norm is not None and not (transformer.options.norm != "none" or transformer.final_norm is not None):
+        raise ModelError("embedding_norm is there without other norms; nn has norms in all places or in none.")
 
 
 def _refuse_folding(transformer: Transformer) -> None:
@@ -126,23 +150,37 @@ def _config(transformer: Transformer) -> ModelConfig:
         vocabulary=max(tokens, answers),
         context=transformer.max_length,
         attention_scale=float(1 / float(common_root(heads, transformer.format))) if options.scale else 1.0,
-        attention_bias=False,
-        attention_output_bias=False,
-        feed_forward="relu",
+        attention_bias=any(getattr(head, name) is not None for head in heads for name in _BIASES),
+        attention_output_bias=any(head.output_bias is not None for head in heads),
+        feed_forward=_feed_forward_kind(layers),
         feed_forward_width=max([1, *(len(x.feed_forward.w1) for x in layers if x.feed_forward is not None)]),
-        norm="layer" if norms else "none",
+        norm=norms[0].kind if norms else "none",
         norm_place="post" if options.norm == "post" and layers and norms else "pre",
         norm_eps=float(transformer.format.value(epsilons.pop())) if epsilons else 1e-5,
         final_norm=transformer.final_norm is not None,
+        parallel=any(layer.parallel for layer in layers),
         positions="learned",
+        embedding_norm=transformer.embedding_norm is not None,
         tied=False,
-        output_bias=answers < tokens,
+        output_bias=answers < tokens or transformer.output_bias is not None,
     )
+
+
+_BIASES = ("query_bias", "key_bias", "value_bias")
+
+
+def _feed_forward_kind(layers: Iterable[Layer]) -> FeedForwardKind:
+    for layer in layers:
+        if layer.feed_forward is not None:
+            gated: dict[str, FeedForwardKind] = {"silu": "swiglu", "gelu_tanh": "geglu"}
+            activation = layer.feed_forward.activation
+            return activation if layer.feed_forward.gate is None else gated[activation]
+    return "relu"
 
 
 def _norms(transformer: Transformer) -> list[Norm]:
     every = [norm for layer in transformer.layers for norm in (layer.attention_norm, layer.feed_forward_norm)]
-    return [norm for norm in (*every, transformer.final_norm) if norm is not None]
+    return [norm for norm in (transformer.embedding_norm, *every, transformer.final_norm) if norm is not None]
 
 
 class _Numbers:
@@ -174,7 +212,10 @@ def _fill(model: Any, transformer: Transformer, numbers: _Numbers) -> None:
     for i, (layer, block) in enumerate(zip(transformer.layers, model.stack.blocks, strict=False)):
         _set_layer(block, layer, transformer, numbers, f"layers.{i}")
     _set_norm(model.stack.ln_final, transformer.final_norm, numbers, "final_norm")
+    _set_norm(model.embedding.norm, transformer.embedding_norm, numbers, "embedding_norm")
     _place(model.output.weight, numbers(transformer.output, "output"))
+    if transformer.output_bias is not None:
+        _place(model.output.bias, numbers(transformer.output_bias, "output_bias"))
     if model.output.bias is not None:
         model.output.bias[len(transformer.answers) :] = float("-inf")
 
@@ -185,28 +226,50 @@ def _place(parameter: Tensor, values: Tensor) -> None:
 
 
 def _set_layer(block: Any, layer: Layer, transformer: Transformer, numbers: _Numbers, name: str) -> None:
-    attention = block.attn
-    H, K, D = attention.heads, attention.size, transformer.width
-    qkv, out = attention.qkv.weight.view(3, H, K, D), attention.out.weight.view(D, H, K)
-    common = common_root((head for each in transformer.layers for head in each.heads), transformer.format)
-    for h, head in enumerate(layer.heads):
-        query = numbers(head.query, f"{name}.heads.{h}.query")
-        if transformer.options.scale:  # all but 1, unless folded
-            query = query * float(common / root(len(head.query), transformer.format))
-        _place(qkv[0, h], query)
-        _place(qkv[1, h], numbers(head.key, f"{name}.heads.{h}.key"))
-        _place(qkv[2, h], numbers(head.value, f"{name}.heads.{h}.value"))
-        _place(out[:, h], numbers(head.output, f"{name}.heads.{h}.output"))
+    for h in range(len(layer.heads)):
+        _set_head(block.attn, layer, h, transformer, numbers, f"{name}.heads.{h}")
     if layer.feed_forward is not None:
-        places = {"w1": block.mlp.into.weight, "b1": block.mlp.into.bias}
-        places |= {"w2": block.mlp.out.weight, "b2": block.mlp.out.bias}
-        for part, parameter in places.items():
-            _place(parameter, numbers(getattr(layer.feed_forward, part), f"{name}.feed_forward.{part}"))
+        _set_feed_forward(block.mlp, layer.feed_forward, numbers, f"{name}.feed_forward")
     _set_norm(block.ln1, layer.attention_norm, numbers, f"{name}.attention_norm")
     _set_norm(block.ln2, layer.feed_forward_norm, numbers, f"{name}.feed_forward_norm")
+
+
+def _set_head(attention: Any, layer: Layer, h: int, transformer: Transformer, numbers: _Numbers, name: str) -> None:
+    H, K, D, head = attention.heads, attention.size, transformer.width, layer.heads[h]
+    qkv, out = attention.qkv.weight.view(3, H, K, D), attention.out.weight.view(D, H, K)
+    common = common_root((head for each in transformer.layers for head in each.heads), transformer.format)
+    factor = 1.0  # also with scale, unless it is folded
+    if transformer.options.scale:
+        factor = float(common / root(len(head.query), transformer.format))
+    for i, part in enumerate(("query", "key", "value")):
+        scaled = factor if part == "query" else 1.0
+        _place(qkv[i, h], numbers(getattr(head, part), f"{name}.{part}") * scaled)
+        bias = getattr(head, f"{part}_bias")
+        if bias is not None:
+            _place(attention.qkv.bias.view(3, H, K)[i, h], numbers(bias, f"{name}.{part}_bias") * scaled)
+    _place(out[:, h], numbers(head.output, f"{name}.output"))
+    if head.output_bias is not None:
+        if h < len(layer.heads) - 1 or (h > 1 and not head.output.any()):
+            raise ModelError(f"{name} has an output_bias, and nn adds one to the sum of all heads; give it to the last that writes.")
+        _place(attention.out.bias, numbers(head.output_bias, f"{name}.output_bias"))
+
+
+def _set_feed_forward(part: Any, of: FeedForward, numbers: _Numbers, name: str) -> None:
+    """nn has W_gate above W₁, in one matrix, each as high as the widest layer needs."""
+    into, bias = part.into.weight, part.into.bias
+    if of.gate is not None:
+        m = len(into) // 2
+        _place(into[:m], numbers(of.gate, f"{name}.gate"))
+        if of.gate_bias is not None:
+            _place(bias[:m], numbers(of.gate_bias, f"{name}.gate_bias"))
+        into, bias = into[m:], bias[m:]
+    places = {"w1": into, "b1": bias, "w2": part.out.weight, "b2": part.out.bias}
+    for key, parameter in places.items():
+        _place(parameter, numbers(getattr(of, key), f"{name}.{key}"))
 
 
 def _set_norm(norm: Any, values: Norm | None, numbers: _Numbers, name: str) -> None:
     if values is not None:
         _place(norm.weight, numbers(values.gain, f"{name}.gain"))
-        _place(norm.bias, numbers(values.bias, f"{name}.bias"))
+        if values.kind == "layer":
+            _place(norm.bias, numbers(values.bias, f"{name}.bias"))

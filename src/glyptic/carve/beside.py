@@ -58,6 +58,7 @@ def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> T
         np.concatenate([block.columns(t.output) for t, block in zip(transformers, blocks, strict=True)]),
         _labelled(names, [t.answers for t in transformers]),
         first.options,
+        output_bias=_biases(transformers),
         history=tuple(_relabel(f, name) for t, name in zip(transformers, names, strict=True) for f in t.history),
     )
 
@@ -123,18 +124,41 @@ def _blocks(sizes: list[int]) -> list[_Block]:
 def _merge(group: Sequence[Layer], blocks: list[_Block]) -> Layer:
     """One layer of each: their heads one after another, their hidden units one after another."""
     pairs = list(zip(group, blocks, strict=True))
-    heads = tuple(
-        Head(block.columns(head.query), block.columns(head.key), block.columns(head.value), block.rows(head.output))
-        for layer, block in pairs
-        for head in layer.heads
-    )
+    heads = tuple(_placed(head, block) for layer, block in pairs for head in layer.heads)
+    parallel = {layer.parallel for layer in group if layer.heads and layer.feed_forward is not None}
+    if len(parallel) > 1:
+        raise ModelError("a layer of one is parallel, and the same layer of another is not: side by side they cannot be one.")
     parts = [(layer.feed_forward, block) for layer, block in pairs if layer.feed_forward is not None]
-    if not parts:
-        return Layer(heads)
+    return Layer(heads, _merge_feed_forwards(parts) if parts else None, parallel=parallel == {True})
+
+
+def _placed(head: Head, block: _Block) -> Head:
+    read = {name: block.columns(getattr(head, name)) for name in ("query", "key", "value")}
+    bias = None if head.output_bias is None else block.rows(head.output_bias)
+    return replace(head, **read, output=block.rows(head.output), output_bias=bias)
+
+
+def _merge_feed_forwards(parts: list[tuple[FeedForward, _Block]]) -> FeedForward:
+    kinds = {(ff.activation, ff.gate is not None) for ff, _ in parts}
+    if len(kinds) > 1:
+        told = " and ".join(sorted(("gated " if gated else "") + activation for activation, gated in kinds))
+        raise ModelError(f"feed-forwards of one layer are {told}: side by side they must have one activation.")
     w1 = np.concatenate([block.columns(ff.w1) for ff, block in parts])
     w2 = np.concatenate([block.rows(ff.w2) for ff, block in parts], axis=1)
     b1, b2 = np.concatenate([ff.b1 for ff, _ in parts]), sum(block.rows(ff.b2) for ff, block in parts)
-    return Layer(heads, FeedForward(w1, b1, w2, np.asarray(b2)))
+    (activation, gated), gate, gate_bias = kinds.pop(), None, None
+    if gated:
+        gate = np.concatenate([block.columns(ff.gate) for ff, block in parts if ff.gate is not None])
+        gate_bias = np.concatenate([np.zeros_like(ff.b1) if ff.gate_bias is None else ff.gate_bias for ff, _ in parts])
+    return FeedForward(w1, b1, w2, np.asarray(b2), gate, gate_bias, activation)
+
+
+def _biases(transformers: Sequence[Transformer]) -> Codes | None:
+    """The answers' biases one after another, 0 for those of a transformer that has none; None if none has."""
+    if all(t.output_bias is None for t in transformers):
+        return None
+    none = [np.zeros(len(t.answers), np.int64) if t.output_bias is None else t.output_bias for t in transformers]
+    return np.concatenate(none)
 
 
 def _labelled(labels: Sequence[str], groups: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -208,6 +232,7 @@ def _restricted(t: Transformer, tokens: tuple[str, ...], answers: tuple[str, ...
         token_embedding=t.token_embedding[[t.vocabulary.index(token) for token in tokens]],
         answers=answers,
         output=t.output[[t.answers.index(answer) for answer in answers]],
+        output_bias=None if t.output_bias is None else t.output_bias[[t.answers.index(answer) for answer in answers]],
         position_embedding=t.position_embedding[:length],
     )
 

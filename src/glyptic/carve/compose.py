@@ -18,7 +18,7 @@ import numpy as np
 from glyptic.arguments import checked, shown
 from glyptic.carve.beside import beside, check_alike
 from glyptic.carve.building import Draft, Number, Unit, clear
-from glyptic.carve.coordinates import as_layer, fresh, widen, widen_layer, widened
+from glyptic.carve.coordinates import as_layer, fresh, refuse_output_bias, widen, widen_layer, widened
 from glyptic.carve.deciding import (
     decider_facts,
     difference,
@@ -48,6 +48,7 @@ def sequence(a: Transformer, b: Transformer, *, yes: str | None = None, force: b
     larger, else as NO. Under a full mask a's position i sees the whole input, not x_1 … x_i: that is refused.
     """
     both = no_and_yes(a, yes)
+    refuse_output_bias(b, "compose.sequence, b")
     if a.options.mask == "full":
         raise ModelError(
             "options.mask is 'full': position i of a sees what comes after it, so its answer there is not that to the "
@@ -78,7 +79,7 @@ def sequence(a: Transformer, b: Transformer, *, yes: str | None = None, force: b
     later = [draft.feed_forward(units) for units in (*early_units([yes], steps), signs, embed + clear(names))]
     parts = widened(side, names, first=True)
     parts["layers"] = _put(parts["layers"], [first, *map(as_layer, later)], len(a.layers))
-    parts["output"] = parts["output"][len(a.answers) :]
+    parts |= {"output": parts["output"][len(a.answers) :], "output_bias": None}
     own, theirs = Space("a", a.coordinates), Space("b", b.coordinates)
     touches = [reads(own), writes(theirs, "+ b's embedding of a's answer"), writes([*names, *own], "0")]
     shape = side.replace(layers=side.layers[: len(a.layers)] + side.layers[len(a.layers) + between :])
@@ -95,6 +96,8 @@ def relay(a: Transformer, b: Transformer, switch: Iterable[str] | None = None, *
     switches a thinks on until it writes one; b then reads x and all that a wrote. The answers are those of both.
     """
     chosen = a.answers if switch is None else tuple(switch) if isinstance(switch, str) else members(switch, "switch", "answers")
+    for name, each in (("a", a), ("b", b)):
+        refuse_output_bias(each, f"compose.relay, {name}")
     check_alike(a, b)
     padded = _check_absent(a, b)
     facts = [ONE, SYMMETRIC, *([EXP_VANISHES] if padded and a.options.answer == "softmax" else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,30 @@ def as_layer(part: Layer | FeedForward | Head) -> Layer:
 
 
 def refuse_norms(transformer: Transformer) -> None:
-    """LayerNorm takes its mean over all coordinates, and layers read what it made of them: no construction holds
-    there. Nor where the first product of a sum is left unrounded, for then a zero beside it counts.
+    """LayerNorm and RMSNorm take their means over all coordinates, and layers read what they made of them: no construction
+    holds there. Nor where the first product of a sum is left unrounded, for then a zero beside it counts.
     """
-    if transformer.options.norm != "none" or transformer.final_norm is not None:
+    norms = {"final_norm": transformer.final_norm, "embedding_norm": transformer.embedding_norm}
+    alone = next((name for name, norm in norms.items() if norm is not None), None)
+    if transformer.options.norm != "none" or alone is not None:
+        said = f"options.norm is {transformer.options.norm!r}" + (f" and there is {alone}" if alone else "")
         raise ModelError(
-            f"options.norm is {transformer.options.norm!r}: LayerNorm goes over all coordinates in order, so none "
-            "can be added, moved or read exactly; carve transformers whose options.norm is 'none'."
+            f"{said}: LayerNorm and RMSNorm go over all coordinates in order, so none "
+            "can be added, moved or read exactly; carve transformers without norms."
         )
     if transformer.options.products == "unrounded":
         raise ModelError(
             "options.products is 'unrounded': the first two coordinates are summed before anything is rounded, so what is "
             "added, moved or read beside them changes sums; carve transformers whose products are rounded or fused."
+        )
+
+
+def refuse_output_bias(transformer: Transformer, construction: str) -> None:
+    """Constructions that take the output's matrix apart know of no bias beside it."""
+    if transformer.output_bias is not None:
+        raise ModelError(
+            f"{construction}: the transformer has an output_bias, and only the output's matrix is carried over; "
+            "bring it into a normal form first, with normalize.zero_one, which has none."
         )
 
 
@@ -122,14 +135,19 @@ def widen_layer(layer: Layer, pad: tuple[int, int]) -> Layer:
     """A layer in a wider residual: so many coordinates more before its own, so many after."""
 
     def head(of: Head) -> Head:
-        query, key, value = (_padded(m, pad, columns=True) for m in (of.query, of.key, of.value))
-        return Head(query, key, value, _padded(of.output, pad, columns=False))
+        read = {name: _padded(getattr(of, name), pad, columns=True) for name in ("query", "key", "value")}
+        return replace(of, **read, output=_padded(of.output, pad, columns=False), output_bias=_longer(of.output_bias, pad))
 
     ff = layer.feed_forward
     if ff is not None:
-        b2 = _padded(ff.b2[:, None], pad, columns=False)[:, 0]
-        ff = FeedForward(_padded(ff.w1, pad, columns=True), ff.b1, _padded(ff.w2, pad, columns=False), b2)
-    return Layer(tuple(map(head, layer.heads)), ff)
+        gate = None if ff.gate is None else _padded(ff.gate, pad, columns=True)
+        w1, w2 = _padded(ff.w1, pad, columns=True), _padded(ff.w2, pad, columns=False)
+        ff = replace(ff, w1=w1, w2=w2, b2=_longer(ff.b2, pad), gate=gate)
+    return replace(layer, heads=tuple(map(head, layer.heads)), feed_forward=ff)
+
+
+def _longer(vector: Codes | None, pad: tuple[int, int]) -> Codes | None:
+    return None if vector is None else _padded(vector[:, None], pad, columns=False)[:, 0]
 
 
 def _padded(codes: Codes, pad: tuple[int, int], columns: bool) -> Codes:
@@ -206,16 +224,20 @@ def readers(transformer: Transformer) -> list[tuple[str, Codes]]:
             found += [(f"layers.{l}.heads.{h}.{part}", getattr(head, part)) for part in ("query", "key", "value")]
         if layer.feed_forward is not None:
             found.append((f"layers.{l}.feed_forward.w1", layer.feed_forward.w1))
+            if layer.feed_forward.gate is not None:
+                found.append((f"layers.{l}.feed_forward.gate", layer.feed_forward.gate))
     return [*found, ("output", transformer.output)]
 
 
 def _take_coordinates(transformer: Transformer, places: np.ndarray) -> Transformer:
     """Keep these coordinates, in this order."""
 
+    rows = ("w2", "b2", ".output", ".output_bias")  # of layers: the output of all is read by columns, and its bias by neither
+    columns = ("query", "key", "value", "w1", "gate", "output", "embedding")
+
     def taken(codes: Codes, name: str) -> Codes:
-        part = name.rsplit(".", 1)[-1]
-        if part in ("w2", "b2") or name.endswith(".output"):
+        if name.endswith(rows):
             return codes[places]
-        return codes if part == "b1" else codes[:, places]
+        return codes[:, places] if name.endswith(columns) else codes
 
     return map_codes(transformer, taken, coordinates=tuple(transformer.coordinates[k] for k in places))

@@ -5,7 +5,7 @@ other names one must say which is YES.
 
 *Logits.* A row θ of the output matrix becomes two hidden units, relu(θ·h) and relu(−θ·h). The inner product is the
 output's own, term by term, rounded or fused; negation commutes with rounding, so the second is the negative part of
-the first; one of them is 0, and their difference is the logit exactly.
+the first; one of them is 0, and their difference is the logit exactly. A bias of the output is the units' own.
 
 *Their difference* D = [T_SI − T_NO] needs no coordinates for the logits: the row 1, −1, −1, 1 of W_2 over the four
 units adds it up. D > 0 iff T_SI > T_NO, if x ≠ y ⇒ [x − y] ≠ 0.
@@ -41,7 +41,10 @@ def logits_layer(transformer: Transformer, names: Sequence[str], mixes: np.ndarr
     w2 = np.zeros((new + d, len(w1)), np.int64)
     w2[:new, : len(pairs)] = np.stack([one * sign * mixes[:, answer] for answer, sign in pairs], axis=1)
     w2[new:, len(pairs) :] = np.concatenate([-identity, identity], axis=1)
-    return FeedForward(w1, np.zeros(len(w1), np.int64), w2, np.zeros(new + d, np.int64))
+    b1 = np.zeros(len(w1), np.int64)
+    if transformer.output_bias is not None:
+        b1[: len(pairs)] = [sign * transformer.output_bias[answer] for answer, sign in pairs]
+    return FeedForward(w1, b1, w2, np.zeros(new + d, np.int64))
 
 
 def logits_head(
@@ -59,7 +62,8 @@ def logits_head(
     places = [draft.coordinates.index(name) for name in (*names, *transformer.coordinates)]
     value[:, places], output[places] = by_units.w1[units], by_units.w2[:, units]
     matching = draft.matching_head(bits, bits, one, [], [])
-    return Head(matching.query, matching.key, value, output)
+    bias = by_units.b1[units] if transformer.output_bias is not None else None
+    return Head(matching.query, matching.key, value, output, value_bias=bias)
 
 
 def is_yes(difference: str, writes: Row, copies: int) -> list[Unit]:

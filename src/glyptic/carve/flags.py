@@ -156,6 +156,7 @@ def _is_intact(transformer: Transformer, name: str, column: Sequence[int]) -> bo
     written = [transformer.token_embedding[:, k]]
     for layer in transformer.layers:
         written += [head.output[k] for head in layer.heads]
+        written += [head.output_bias[k : k + 1] for head in layer.heads if head.output_bias is not None]
         if layer.feed_forward is not None:
             written += [layer.feed_forward.w2[k], layer.feed_forward.b2[k : k + 1]]
     return not any(array.any() for array in written)

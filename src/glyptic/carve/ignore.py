@@ -1,12 +1,13 @@
 """Layers that ignore chosen coordinates: they neither read them nor write them.
 
-Reading is by columns: of W_Q, W_K, W_V, W_1. Writing is by rows: of W_O, W_2, and b_2. (The rows of W_Q, W_K, W_V,
+Reading is by columns: of W_Q, W_K, W_V, W_1, and of a gate. Writing is by rows: of W_O, W_2, and their biases. (The rows of W_Q, W_K, W_V,
 W_1 and the columns of W_O, W_2 are the layer's own units: they have nothing to do with coordinates, and stay.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
@@ -15,7 +16,7 @@ from glyptic.arguments import checked, refused
 from glyptic.carve.coordinates import refuse_norms
 from glyptic.carve.frames import carved, clobbers
 from glyptic.carve.names import existing, members
-from glyptic.exact import FeedForward, Head, Layer, Transformer
+from glyptic.exact import Head, Layer, Transformer
 from glyptic.numbers import Codes
 
 
@@ -52,14 +53,16 @@ def layer_without(layer: Layer, where: np.ndarray) -> Layer:
     """A layer that ignores the coordinates at these places."""
 
     def head(of: Head) -> Head:
-        query, key, value = (_zeroed(m, where, columns=True) for m in (of.query, of.key, of.value))
-        return Head(query, key, value, _zeroed(of.output, where, columns=False))
+        read = {name: _zeroed(getattr(of, name), where, columns=True) for name in ("query", "key", "value")}
+        bias = None if of.output_bias is None else _zeroed(of.output_bias, where, columns=False)
+        return replace(of, **read, output=_zeroed(of.output, where, columns=False), output_bias=bias)
 
     ff = layer.feed_forward
     if ff is not None:
+        gate = None if ff.gate is None else _zeroed(ff.gate, where, columns=True)
         w1, w2 = _zeroed(ff.w1, where, columns=True), _zeroed(ff.w2, where, columns=False)
-        ff = FeedForward(w1, ff.b1, w2, _zeroed(ff.b2, where, columns=False))
-    return Layer(tuple(map(head, layer.heads)), ff)
+        ff = replace(ff, w1=w1, w2=w2, b2=_zeroed(ff.b2, where, columns=False), gate=gate)
+    return replace(layer, heads=tuple(map(head, layer.heads)), feed_forward=ff)
 
 
 def _zeroed(codes: Codes, where: np.ndarray, columns: bool) -> Codes:

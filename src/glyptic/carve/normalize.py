@@ -147,7 +147,7 @@ def reach(transformer: Transformer, goal: Goal, one_layer: bool = False, force: 
     parts["output"] = Draft(wide.format, parts["coordinates"]).rows({goal.answers[answer]: 1} for answer in answers)
     touches = [reads(wide.coordinates), *goal.touches, writes(wide.coordinates, "0")]
     frame = frame_of(transformer, parts["coordinates"], parts["layers"], goal.construction, touches, facts)
-    return wide.replace(**parts, answers=answers, history=(*transformer.history, frame))
+    return wide.replace(**parts, output_bias=None, answers=answers, history=(*transformer.history, frame))
 
 
 def _by_units(transformer: Transformer, goal: Goal) -> list[Layer]:

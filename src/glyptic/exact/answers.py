@@ -41,6 +41,8 @@ def contest(prepared: Prepared, last: Array, position: int, observer: Observer) 
     """From the last residual (d, 1, batch) the logits, and what the answer is the largest of, (answers, 1, batch) both."""
     arithmetic, options = prepared.arithmetic, prepared.transformer.options
     logits = arithmetic.linear(prepared.output, last)
+    if prepared.output_bias is not None:
+        logits = arithmetic.add(logits, prepared.output_bias)
     observer.record("logits", logits)
     if options.answer == "logits":
         return logits, logits

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,13 @@ from glyptic.arguments import shown as brief
 from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.history import frames_as_json, frames_from_json
 from glyptic.exact.options import Options
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, parts
+from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, Weights, choices, newer_parts, parts
 from glyptic.files import check_folder, quoted_path, read_bytes, read_json, recover, says, write_folder
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.text import printable
 
 KIND = "glyptic.exact"
-VERSION = 1
+VERSION = 2  # of what has parts that version 1 does not know; what has none is still written as 1, byte for byte
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _SAID = 700  # characters of a sentence that repeats what a file says
 _ours = says(CONFIG, "kind", KIND)
@@ -48,7 +48,7 @@ def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite:
     data = format_tensors(tensors)
     config = {
         "kind": KIND,
-        "version": VERSION,
+        "version": VERSION if newer_parts(transformer) else 1,
         **names_as_json(transformer),
         "layers": [{"heads": len(layer.heads)} for layer in transformer.layers],
         "history": frames_as_json(transformer.history),
@@ -59,7 +59,8 @@ def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite:
 
 
 def names_as_json(transformer: Transformer) -> dict[str, Any]:
-    """What a transformer is besides its weights, as plain JSON values."""
+    """What a transformer is besides its weights, as plain JSON values; choices are there if one is not the default."""
+    chosen = choices(transformer)
     return {
         "name": transformer.name,
         "format": str(transformer.format),
@@ -67,6 +68,7 @@ def names_as_json(transformer: Transformer) -> dict[str, Any]:
         "coordinates": list(transformer.coordinates),
         "answers": list(transformer.answers),
         "options": asdict(transformer.options),
+        **({"choices": chosen} if chosen else {}),
     }
 
 
@@ -116,6 +118,7 @@ class StoredArrays:
 
     place: str
     left: dict[str, Any]
+    chosen: dict[str, Any] = field(default_factory=dict)  # of the choices beside them, by name; each to be taken once
 
     def take(self, name: str) -> np.ndarray:
         if name not in self.left:
@@ -126,10 +129,16 @@ class StoredArrays:
         """The codes of an array as the file has it."""
         return stored
 
-    def gathered(self, kind: type, prefix: str) -> Any:
-        return kind(**{field.name: self.take(f"{prefix}.{field.name}") for field in fields(kind)})
+    def gathered(self, kind: type[Weights], prefix: str) -> Any:
+        """A part: all its arrays, the optional ones as far as they are there, and what is chosen of it."""
+        needed = [each.name for each in fields(kind) if each.default is MISSING]  # type: ignore[arg-type]
+        arrays = {name: self.take(f"{prefix}.{name}") for name in needed}
+        others = [each.name for each in fields(kind) if each.default is None]  # type: ignore[arg-type]
+        arrays |= {name: self.take(f"{prefix}.{name}") for name in others if f"{prefix}.{name}" in self.left}
+        words = {name: self.chosen.pop(f"{prefix}.{name}") for name in kind.words if f"{prefix}.{name}" in self.chosen}
+        return kind(**arrays, **words)
 
-    def optional(self, kind: type, prefix: str) -> Any:
+    def optional(self, kind: type[Weights], prefix: str) -> Any:
         return self.gathered(kind, prefix) if any(name.startswith(prefix + ".") for name in self.left) else None
 
     def layers(self, heads: Iterable[int]) -> tuple[Layer, ...]:
@@ -140,13 +149,14 @@ class StoredArrays:
                 self.optional(FeedForward, f"layers.{l}.feed_forward"),
                 self.optional(Norm, f"layers.{l}.attention_norm"),
                 self.optional(Norm, f"layers.{l}.feed_forward_norm"),
+                self.chosen.pop(f"layers.{l}.parallel", False),
             )
             for l, count in enumerate(heads)
         )
 
 
 def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transformer:
-    arrays = StoredArrays(WEIGHTS, tensors)
+    arrays = StoredArrays(WEIGHTS, tensors, dict(config.get("choices", {})))
     layers = arrays.layers(layer["heads"] for layer in config["layers"])
     transformer = Transformer(
         parse_format(config["format"]),
@@ -161,14 +171,18 @@ def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transfo
         arrays.optional(Norm, "final_norm"),
         config["name"],
         frames_from_json(config.get("history", [])),
+        arrays.optional(Norm, "embedding_norm"),
+        arrays.take("output_bias") if "output_bias" in arrays.left else None,
     )
+    if arrays.chosen:
+        raise FileError(f"{CONFIG}: choices.{printable(next(iter(arrays.chosen)))} is a choice that no part of it has.")
     if arrays.left:
         raise FileError(f"{WEIGHTS} has {printable(next(iter(arrays.left)))}, which {CONFIG} does not know of.")
     return transformer
 
 
 def _options(given: dict[str, Any]) -> Options:
-    known = {field.name for field in fields(Options)}
+    known = {each.name for each in fields(Options)}
     unknown = sorted(set(given) - known)
     if unknown:
         raise FileError(f"{CONFIG}: options.{printable(unknown[0])} is not an option; there are {', '.join(sorted(known))}.")
@@ -191,8 +205,10 @@ def _read_config(path: Path) -> dict[str, Any]:
     shown, config = quoted_path(path), read_json(path)
     if not isinstance(config, dict) or config.get("kind") != KIND:
         raise FileError(f"{shown} does not describe an exact transformer (its kind is not {KIND!r}).")
-    if type(config.get("version")) is not int or config["version"] != VERSION:
-        raise FileError(f"{shown} has version {brief(config.get('version'))}; this Glyptic reads version {VERSION}.")
+    if type(config.get("version")) is not int or not 1 <= config["version"] <= VERSION:
+        raise FileError(f"{shown} has version {brief(config.get('version'))}; this Glyptic reads versions 1 to {VERSION}.")
+    if not isinstance(config.get("choices", {}), dict):
+        raise FileError(f"{shown}: choices must be an object of names and words, and it is {brief(config['choices'])}.")
     for name, kind in _FIELDS.items():
         if not isinstance(config.get(name), kind):
             raise FileError(f"{shown}: {name} must be a {kind.__name__}, and it is {brief(config.get(name))}.")

@@ -16,10 +16,20 @@ from glyptic.errors import ModelError
 from glyptic.exact.stages import UNWATCHED, Observer
 from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
 from glyptic.exact.undefined import ZeroAttention, ZeroVariance
-from glyptic.numbers import AnyFormat, Arithmetic, Codes, encode
+from glyptic.numbers import Activation, AnyFormat, Arithmetic, Codes, encode
 from glyptic.numbers.reference import root_rounded
 
 Array = Any
+
+
+@dataclass(frozen=True)
+class PreparedNorm:
+    """Arrays (d, 1, 1); ε is (1, 1, 1)."""
+
+    gain: Array
+    bias: Array
+    epsilon: Array
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -32,8 +42,10 @@ class Prepared:
     position_embedding: Array
     layers: tuple[PreparedLayer, ...]
     output: Any
-    final_norm: tuple[Array, Array, Array] | None
+    final_norm: PreparedNorm | None
     first: int = 0  # the number of the first of these layers
+    embedding_norm: PreparedNorm | None = None
+    output_bias: Array | None = None  # (answers, 1, 1)
 
     def part(self, first: int = 0, last: int | None = None) -> Prepared:
         """The layers `first` … `last` − 1, with the final norm if the last of them is the last of all."""
@@ -43,19 +55,42 @@ class Prepared:
 
 @dataclass(frozen=True)
 class PreparedHead:
+    """Matrices; biases (c, 1, 1); tables with a row a position or distance, (rows, c, 1, 1)."""
+
     query: Any
     key: Any
     value: Any
     output: Any
     scale: Array | None  # [√d_k], if scores are divided by it
+    query_bias: Array | None = None
+    key_bias: Array | None = None
+    value_bias: Array | None = None
+    output_bias: Array | None = None
+    cosine: Array | None = None
+    sine: Array | None = None
+    distance_scores: Array | None = None  # (rows, 1, 1)
+    distance_keys: Array | None = None
+    distance_values: Array | None = None
+
+
+@dataclass(frozen=True)
+class PreparedFeedForward:
+    w1: Any
+    b1: Array
+    w2: Any
+    b2: Array
+    gate: Any | None
+    gate_bias: Array | None
+    activation: Activation
 
 
 @dataclass(frozen=True)
 class PreparedLayer:
     heads: tuple[PreparedHead, ...]
-    feed_forward: tuple[Any, Array, Any, Array] | None
-    attention_norm: tuple[Array, Array, Array] | None
-    feed_forward_norm: tuple[Array, Array, Array] | None
+    feed_forward: PreparedFeedForward | None
+    attention_norm: PreparedNorm | None
+    feed_forward_norm: PreparedNorm | None
+    parallel: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,45 +109,60 @@ class State:
         return State(self.length, keys, values)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """Which keys each new position sees, (new, all), and which positions all of them are, (all,), the new ones last."""
+
+    visible: np.ndarray
+    positions: np.ndarray
+
+    def distances(self, rows: int) -> np.ndarray:
+        """i − j for new queries and all keys, as rows of a table whose last is for all beyond, (new, all)."""
+        queries = self.positions[-len(self.visible) :]
+        return np.clip(queries[:, None] - self.positions[None, :], 0, rows - 1)
+
+
 def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
     """Make a transformer ready to run in an arithmetic."""
 
-    def values(codes: Codes) -> Array:
-        return arithmetic.values(np.asarray(codes))  # plain arrays: what runs need not know its format
+    def values(codes: Codes | None) -> Array:
+        """Plain arrays, for what runs need not know its format, with an axis for positions and one for the batch."""
+        return None if codes is None else arithmetic.values(np.asarray(codes))[..., None, None]
 
-    def weights(codes: Codes) -> Any:
-        return arithmetic.weights(np.asarray(codes))
+    def weights(codes: Codes | None) -> Any:
+        return None if codes is None else arithmetic.weights(np.asarray(codes))
 
-    def norm(of: Norm | None) -> tuple[Array, Array, Array] | None:
-        if of is None:
-            return None
-        return values(of.gain)[:, None, None], values(of.bias)[:, None, None], values(of.epsilon[None])[:, None, None]
+    def norm(of: Norm | None) -> PreparedNorm | None:
+        return of and PreparedNorm(values(of.gain), values(of.bias), values(of.epsilon[None]), of.kind)
 
     def head(of: Head) -> PreparedHead:
+        matrices = {name: weights(getattr(of, name)) for name in ("query", "key", "value", "output")}
+        others = {name: values(array) for name, array in of.arrays() if name not in matrices}
         scale = None
         if transformer.options.scale:
-            scale = values(encode([score_divisor(len(of.query), transformer.format)], transformer.format))[:, None, None]
-        query, key, value, output = (weights(m) for m in (of.query, of.key, of.value, of.output))
-        return PreparedHead(query, key, value, output, scale)
+            scale = values(encode([score_divisor(len(of.query), transformer.format)], transformer.format))
+        return PreparedHead(**matrices, scale=scale, **others)
 
-    def feed_forward(of: FeedForward | None) -> tuple[Any, Array, Any, Array] | None:
+    def feed_forward(of: FeedForward | None) -> PreparedFeedForward | None:
         if of is None:
             return None
-        b1, b2 = (values(b)[:, None, None] for b in (of.b1, of.b2))
-        return weights(of.w1), b1, weights(of.w2), b2
+        gate = (weights(of.gate), values(of.gate_bias))
+        return PreparedFeedForward(weights(of.w1), values(of.b1), weights(of.w2), values(of.b2), *gate, of.activation)
 
     def layer(of: Layer) -> PreparedLayer:
-        heads = tuple(map(head, of.heads))
-        return PreparedLayer(heads, feed_forward(of.feed_forward), norm(of.attention_norm), norm(of.feed_forward_norm))
+        heads, norms = tuple(map(head, of.heads)), (norm(of.attention_norm), norm(of.feed_forward_norm))
+        return PreparedLayer(heads, feed_forward(of.feed_forward), *norms, of.parallel)
 
     return Prepared(
         transformer,
         arithmetic,
-        values(transformer.token_embedding),
-        values(transformer.position_embedding),
+        arithmetic.values(np.asarray(transformer.token_embedding)),
+        arithmetic.values(np.asarray(transformer.position_embedding)),
         tuple(map(layer, transformer.layers)),
         weights(transformer.output),
         norm(transformer.final_norm),
+        embedding_norm=norm(transformer.embedding_norm),
+        output_bias=values(transformer.output_bias),
     )
 
 
@@ -121,13 +171,26 @@ def score_divisor(key_width: int, format: AnyFormat) -> Fraction:
     return root_rounded(Fraction(key_width), format)
 
 
-def embed(prepared: Prepared, tokens: np.ndarray, first: int = 0, observer: Observer = UNWATCHED) -> Array:
-    """[θ_TE(x_i) + θ_PE(i)]: token numbers (n, batch) -> (d, n, batch)."""
-    n = tokens.shape[0]
+def embed(
+    prepared: Prepared,
+    tokens: np.ndarray,
+    first: int = 0,
+    observer: Observer = UNWATCHED,
+    positions: np.ndarray | None = None,
+) -> Array:
+    """[θ_TE(x_i) + θ_PE(i)], normed if there is a norm for it: token numbers (n, batch) -> (d, n, batch).
+
+    Positions are `first` and those after it, unless they are said.
+    """
+    if positions is None:
+        positions = np.arange(first, first + tokens.shape[0])
     of_tokens = np.moveaxis(prepared.token_embedding[tokens], -1, 0)
-    of_positions = prepared.position_embedding[first : first + n].T[:, :, None]
+    of_positions = prepared.position_embedding[positions].T[:, :, None]
     residual = prepared.arithmetic.add(of_tokens, of_positions)
     observer.record("embedding", residual)
+    if prepared.embedding_norm is not None:
+        residual = normalized(prepared.arithmetic, residual, prepared.embedding_norm, "the embedding's norm", observer)
+        observer.record("embedding_norm", residual)
     return residual
 
 
@@ -137,22 +200,25 @@ def forward(
     state: State = State(),  # noqa: B008 (a frozen value)
     observer: Observer = UNWATCHED,
     visible: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
 ) -> tuple[Array, State]:
     """All layers over the new positions: the residual (d, n, batch) after them, and the state for later ones.
 
-    Which keys they see (new, earlier + new) is a matter of the mask, unless it is said.
+    Which keys they see (new, earlier + new) is a matter of the mask, and which positions all these have (earlier + new,) one of
+    their order, unless it is said.
     """
     if visible is None:
         visible = visible_pairs(prepared.transformer.options.mask, state.length, residual.shape[1])
+    seen = Seen(visible, np.arange(visible.shape[1]) if positions is None else positions)
     keys, values = [], []
     for l, layer in enumerate(prepared.layers):
         earlier = (state.keys[l], state.values[l]) if state.length else None
         number = prepared.first + l
-        residual, layer_keys, layer_values = run_layer(prepared, number, layer, residual, earlier, visible, observer)
+        residual, layer_keys, layer_values = run_layer(prepared, number, layer, residual, earlier, seen, observer)
         keys.append(layer_keys)
         values.append(layer_values)
     if prepared.final_norm is not None:
-        residual = layer_norm(prepared.arithmetic, residual, prepared.final_norm, None, observer)
+        residual = normalized(prepared.arithmetic, residual, prepared.final_norm, "the final norm", observer)
         observer.record("final_norm", residual)
     return residual, State(state.length + residual.shape[1], tuple(keys), tuple(values))
 
@@ -173,12 +239,12 @@ def run_layer(
     layer: PreparedLayer,
     residual: Array,
     earlier: tuple[tuple[Array, ...], tuple[Array, ...]] | None,
-    visible: np.ndarray,
+    seen: Seen,
     observer: Observer,
 ) -> tuple[Array, tuple[Array, ...], tuple[Array, ...]]:
     """One layer: attention and feed-forward, each added to the residual, with norms before or after."""
     arithmetic, placement = prepared.arithmetic, prepared.transformer.options.norm
-    name = f"layer.{number}"
+    name, entering = f"layer.{number}", residual
     keys: list[Array] = []
     values: list[Array] = []
 
@@ -186,7 +252,7 @@ def run_layer(
         total = None
         for i, head in enumerate(layer.heads):
             before = None if earlier is None else (earlier[0][i], earlier[1][i])
-            out, k, v = _run_head(prepared, number, i, head, h, before, visible, observer)
+            out, k, v = _run_head(prepared, number, i, head, h, before, seen, observer)
             total = out if total is None else arithmetic.add(total, out)
             keys.append(k)
             values.append(v)
@@ -195,10 +261,9 @@ def run_layer(
 
     def feed_forward(h: Array) -> Array:
         assert layer.feed_forward is not None
-        w1, b1, w2, b2 = layer.feed_forward
-        hidden = arithmetic.relu(arithmetic.add(arithmetic.linear(w1, h), b1))
+        hidden = hidden_units(arithmetic, layer.feed_forward, h)
         observer.record(f"{name}.hidden", hidden)
-        out = arithmetic.add(arithmetic.linear(w2, hidden), b2)
+        out = affine(arithmetic, layer.feed_forward.w2, layer.feed_forward.b2, hidden)
         observer.record(f"{name}.feed_forward", out)
         return out
 
@@ -208,14 +273,28 @@ def run_layer(
     )
     for there, sublayer, norm, after in sublayers:
         if there:
-            inner = residual
+            inner = entering if layer.parallel else residual
             if placement == "pre" and norm is not None:
-                inner = layer_norm(arithmetic, residual, norm, number, observer)
+                inner = normalized(arithmetic, inner, norm, number, observer)
             residual = arithmetic.add(residual, sublayer(inner))
             if placement == "post" and norm is not None:
-                residual = layer_norm(arithmetic, residual, norm, number, observer)
+                residual = normalized(arithmetic, residual, norm, number, observer)
         observer.record(f"{name}.{after}", residual)
     return residual, tuple(keys), tuple(values)
+
+
+def affine(arithmetic: Arithmetic, weights: Any, bias: Array | None, x: Array) -> Array:
+    """[W x + b], the sum rounded once; W x where there is no bias."""
+    product = arithmetic.linear(weights, x)
+    return product if bias is None else arithmetic.add(product, bias)
+
+
+def hidden_units(arithmetic: Arithmetic, of: PreparedFeedForward, h: Array) -> Array:
+    """[f(W_1 h + b_1)], or, with a gate, [[f(W_g h + b_g)] · [W_1 h + b_1]]."""
+    linear = affine(arithmetic, of.w1, of.b1, h)
+    if of.gate is None:
+        return arithmetic.activate(of.activation, linear)
+    return arithmetic.multiply(arithmetic.activate(of.activation, affine(arithmetic, of.gate, of.gate_bias, h)), linear)
 
 
 def _run_head(
@@ -225,20 +304,22 @@ def _run_head(
     head: PreparedHead,
     h: Array,
     earlier: tuple[Array, Array] | None,
-    visible: np.ndarray,
+    seen: Seen,
     observer: Observer,
 ) -> tuple[Array, Array, Array]:
     arithmetic, options = prepared.arithmetic, prepared.transformer.options
-    query, key, value = (arithmetic.linear(w, h) for w in (head.query, head.key, head.value))
+    query = affine(arithmetic, head.query, head.query_bias, h)
+    key = affine(arithmetic, head.key, head.key_bias, h)
+    value = affine(arithmetic, head.value, head.value_bias, h)
+    if head.cosine is not None:
+        query, key = (turned(arithmetic, head, x, seen.positions[-x.shape[1] :]) for x in (query, key))
     if earlier is not None:
         key, value = (np.concatenate(pair, axis=1) for pair in ((earlier[0], key), (earlier[1], value)))
-    scores = arithmetic.scores(query, key, visible)
-    if head.scale is not None:
-        scores = arithmetic.divide(scores, head.scale)
-    weights, undefined = arithmetic.attention_weights(scores, visible, options.attention)
+    scores = head_scores(arithmetic, head, query, key, seen)
+    weights, undefined = arithmetic.attention_weights(scores, seen.visible, options.attention)
     observer.undefined(lambda position: ZeroAttention(layer, number, position), undefined)
-    mixed = arithmetic.mixture(weights, value, visible)
-    out = arithmetic.linear(head.output, mixed)
+    mixed = head_mixture(arithmetic, head, weights, value, seen)
+    out = affine(arithmetic, head.output, head.output_bias, mixed)
     traced = {
         "query": query,
         "key": key,
@@ -253,16 +334,73 @@ def _run_head(
     return out, key, value
 
 
-def layer_norm(
-    arithmetic: Arithmetic, x: Array, norm: tuple[Array, Array, Array], layer: int | None, observer: Observer
-) -> Array:
-    """γ (x − mean) / √(variance + ε) + β over the coordinates, every step rounded; means divide by the integer d."""
-    gain, bias, epsilon = norm
+def turned(arithmetic: Arithmetic, head: PreparedHead, x: Array, positions: np.ndarray) -> Array:
+    """Rotary positions: the first pairs of x (c, n, batch) turned by the angles of its positions (n,).
+
+    ([[x_0·cos] − [x_1·sin]], [[x_0·sin] + [x_1·cos]]) for each pair: products are rounded, however inner products are read.
+    """
+    assert head.cosine is not None and head.sine is not None
+    rows, pairs = head.cosine.shape[:2]
+    if positions.max(initial=0) >= rows:
+        most = positions.max() + 1
+        raise ModelError(f"a head turns by the angles of {rows} positions, and {most} are run; give it angles for all of them.")
+    cosine, sine = (table[positions, :, 0].swapaxes(0, 1) for table in (head.cosine, head.sine))  # (pairs, n, 1)
+    one, other = x[0 : 2 * pairs : 2], x[1 : 2 * pairs : 2]
+    left = arithmetic.subtract(arithmetic.multiply(one, cosine), arithmetic.multiply(other, sine))
+    right = arithmetic.add(arithmetic.multiply(one, sine), arithmetic.multiply(other, cosine))
+    both = np.stack([left, right], axis=1).reshape(2 * pairs, *x.shape[1:])
+    return np.concatenate([both, x[2 * pairs :]], axis=0)
+
+
+def head_scores(arithmetic: Arithmetic, head: PreparedHead, query: Array, key: Array, seen: Seen) -> Array:
+    """⟨q_i, k_j⟩, + ⟨q_i, a_(i−j)⟩, / [√d_k], + b_(i−j), as far as the head has them: (n_q, n_k, batch), 0 where nothing is seen."""
+    scores = arithmetic.scores(query, key, seen.visible)
+    if head.distance_keys is not None:
+        distances = seen.distances(len(head.distance_keys))
+        used = np.zeros((len(distances), len(head.distance_keys)), bool)
+        np.put_along_axis(used, distances, True, axis=1)
+        rows = np.repeat(head.distance_keys[:, :, 0].swapaxes(0, 1), query.shape[2], axis=2)  # (c, rows, batch), as keys are
+        every = arithmetic.scores(query, np.ascontiguousarray(rows), used)
+        of_pairs = np.take_along_axis(every, distances[:, :, None], axis=1)
+        scores = arithmetic.add(scores, _where_seen(arithmetic, of_pairs, seen))
+    if head.scale is not None:
+        scores = arithmetic.divide(scores, head.scale)
+    if head.distance_scores is not None:
+        added = head.distance_scores[seen.distances(len(head.distance_scores)), 0]
+        scores = arithmetic.add(scores, _where_seen(arithmetic, added, seen))
+    return scores
+
+
+def head_mixture(arithmetic: Arithmetic, head: PreparedHead, weights: Array, value: Array, seen: Seen) -> Array:
+    """Σ_j s_ij v_j, + Σ_j s_ij a_(i−j) if the head has values by distance: (d_v, n_q, batch)."""
+    mixed = arithmetic.mixture(weights, value, seen.visible)
+    if head.distance_values is None:
+        return mixed
+    table, of_queries = head.distance_values[:, :, 0], []
+    for i, row in enumerate(seen.distances(len(table))):
+        values = np.ascontiguousarray(np.repeat(table[row].swapaxes(0, 1), weights.shape[2], axis=2))  # (d_v, n_k, batch)
+        of_queries.append(arithmetic.mixture(np.ascontiguousarray(weights[i : i + 1]), values, seen.visible[i : i + 1]))
+    return arithmetic.add(mixed, np.concatenate(of_queries, axis=1))
+
+
+def _where_seen(arithmetic: Arithmetic, x: Array, seen: Seen) -> Array:
+    """What is added to scores, 0 for keys that are not seen."""
+    return np.where(seen.visible[:, :, None], x, arithmetic.values(np.zeros(1, np.int64)))
+
+
+def normalized(arithmetic: Arithmetic, x: Array, norm: PreparedNorm, where: int | str, observer: Observer) -> Array:
+    """[[γ · [x' / [√…]]] + β] over the coordinates, every step rounded; means divide by the integer d.
+
+    x' is [x − mean] for LayerNorm and x for RMSNorm; `where` is the number of the layer, or what norm it is.
+    """
     d = x.shape[0]
-    centred = arithmetic.subtract(x, arithmetic.divide_by_count(arithmetic.total(x), d))
-    squares = arithmetic.multiply(centred, centred)
-    variance = arithmetic.divide_by_count(arithmetic.total(squares), d)
-    deviation = arithmetic.root(arithmetic.add(variance, epsilon))
-    ratio, zero = arithmetic.divide_unless_zero(centred, deviation)
-    observer.undefined(lambda position: ZeroVariance(layer, position), zero[0])
-    return arithmetic.add(arithmetic.multiply(gain, ratio), bias)
+    if norm.kind == "layer":
+        x = arithmetic.subtract(x, arithmetic.divide_by_count(arithmetic.total(x), d))
+    spread = arithmetic.divide_by_count(arithmetic.total(arithmetic.multiply(x, x)), d)
+    if norm.kind == "rms_outside":
+        deviation = arithmetic.add(arithmetic.root(spread), norm.epsilon)
+    else:
+        deviation = arithmetic.root(arithmetic.add(spread, norm.epsilon))
+    ratio, zero = arithmetic.divide_unless_zero(x, deviation)
+    observer.undefined(lambda position: ZeroVariance(where, position, norm.kind), zero[0])
+    return arithmetic.add(arithmetic.multiply(norm.gain, ratio), norm.bias)

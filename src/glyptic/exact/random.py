@@ -10,8 +10,8 @@ import numpy as np
 
 from glyptic.arguments import Count, Number, Seed, check_fields, checked
 from glyptic.exact.options import Options
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
-from glyptic.numbers import AnyFormat, Codes, Exact, as_format, check_width, encode
+from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Normalization, Transformer
+from glyptic.numbers import Activation, AnyFormat, Codes, Exact, as_format, check_width, encode
 
 _Size = Annotated[int, Count(0, 1 << 16)]
 _Some = Annotated[int, Count(1, 1 << 16)]
@@ -31,6 +31,17 @@ class Sizes:
     vocabulary: str | tuple[str, ...] = "01"
     answers: tuple[str, ...] = ("NO", "YES")
     density: Annotated[float, Number(least=0)] = 0.7
+    activation: Activation = "relu"
+    gated: bool = False
+    biases: bool = False
+    """Of queries, keys, values, heads and answers."""
+    turned: _Size = 0
+    """Pairs of a head's coordinates that rotary positions turn."""
+    distances: _Size = 0
+    """Rows of the tables by distance, of scores, keys and values."""
+    norm_kind: Normalization = "layer"
+    embedding_norm: bool = False
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -56,14 +67,38 @@ def random_transformer(
     def norm() -> Norm | None:
         if options.norm == "none":
             return None
-        return Norm(encode(np.ones(d), format, nearest=True), weights(d), encode(Fraction(1, 4), format, nearest=True))
+        return one_norm()
+
+    def one_norm() -> Norm:
+        ones, epsilon = (encode(x, format, nearest=True) for x in (np.ones(d), Fraction(1, 4)))
+        return Norm(ones, weights(d), epsilon, sizes.norm_kind)
+
+    def head() -> Head:
+        k, v, rows = sizes.key_width, sizes.value_width, sizes.distances
+        matrices = (weights(k, d), weights(k, d), weights(v, d), weights(d, v))
+        more: dict[str, Codes] = {}
+        if sizes.biases:
+            more = {"query_bias": weights(k), "key_bias": weights(k), "value_bias": weights(v), "output_bias": weights(d)}
+        if sizes.turned:
+            angles = rng.uniform(0, 2 * np.pi, (sizes.max_length, sizes.turned))
+            more |= {name: encode(of(angles), format, nearest=True) for name, of in (("cosine", np.cos), ("sine", np.sin))}
+        if rows:
+            more |= {"distance_scores": weights(rows), "distance_keys": weights(rows, k), "distance_values": weights(rows, v)}
+        return Head(*matrices, **more)
+
+    def feed_forward() -> FeedForward | None:
+        m = sizes.hidden
+        if not m:
+            return None
+        of = (weights(m, d), weights(m), weights(d, m), weights(d))
+        gate = (weights(m, d), weights(m)) if sizes.gated else (None, None)
+        return FeedForward(*of, *gate, sizes.activation)
 
     layers = []
     for _ in range(sizes.layers):
-        k, v, m = sizes.key_width, sizes.value_width, sizes.hidden
-        heads = tuple(Head(weights(k, d), weights(k, d), weights(v, d), weights(d, v)) for _ in range(sizes.heads))
-        feed_forward = FeedForward(weights(m, d), weights(m), weights(d, m), weights(d)) if m else None
-        layers.append(Layer(heads, feed_forward, norm() if heads else None, norm() if m else None))
+        heads, dense = tuple(head() for _ in range(sizes.heads)), feed_forward()
+        norms = (norm() if heads else None, norm() if dense is not None else None)
+        layers.append(Layer(heads, dense, *norms, sizes.parallel))
     return Transformer(
         format,
         tuple(sizes.vocabulary),
@@ -76,6 +111,8 @@ def random_transformer(
         options,
         norm() if options.norm == "pre" else None,
         f"random-{seed}",
+        embedding_norm=one_norm() if sizes.embedding_norm else None,
+        output_bias=weights(len(sizes.answers)) if sizes.biases else None,
     )
 
 

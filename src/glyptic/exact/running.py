@@ -63,7 +63,7 @@ class Run(Showing):
         return {
             name: [dict(zip(names, column, strict=True)) for column in array.T]
             for name, array in self.trace.items()
-            if name == "embedding" or name == "final_norm" or ".after_" in name
+            if name in ("embedding", "embedding_norm", "final_norm") or ".after_" in name
         }
 
 

@@ -1,6 +1,6 @@
 """The stages of a run, by name, and who is shown them: observers.
 
-`embedding`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention, after_attention, hidden,
+`embedding`, `embedding_norm`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention, after_attention, hidden,
 feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Layers and heads count from 0. A pattern that names no
 stage is refused, with the names that there are.
 """
@@ -26,7 +26,7 @@ ErrorAt = Callable[[int], Undefined]  # the error at a position
 
 OF_A_HEAD = ("query", "key", "value", "scores", "weights", "mixed", "output")
 OF_A_LAYER = ("attention", "after_attention", "hidden", "feed_forward", "after_feed_forward")
-OF_SOME = ("final_norm", "probabilities")  # not every transformer has them, and lists of patterns for any may name them
+OF_SOME = ("embedding_norm", "final_norm", "probabilities")  # not every transformer has them, and lists of patterns for any may name them
 
 
 @checked
@@ -38,7 +38,7 @@ def stages(transformer: Transformer) -> tuple[str, ...]:
     ('embedding', 'layer.0.after_attention', 'layer.0.hidden', 'layer.0.feed_forward', 'layer.0.after_feed_forward',
      'logits', 'probabilities')
     """
-    found = ["embedding"]
+    found = ["embedding", *(["embedding_norm"] if transformer.embedding_norm is not None else [])]
     for l, layer in enumerate(transformer.layers):
         found += [f"layer.{l}.head.{h}.{part}" for h in range(len(layer.heads)) for part in OF_A_HEAD]
         missing = set() if layer.heads else {"attention"}
@@ -125,7 +125,7 @@ def patterns_of(transformer: Transformer, trace: Trace) -> list[str]:
     unknown = [each for each in patterns if not _names(each, own) and not _may_name(each)]
     if unknown or (patterns and not any(_names(each, own) for each in patterns)):
         raise InputError(
-            f"trace: {shown((unknown or patterns)[0])} is no stage of this transformer; stages are embedding, "
+            f"trace: {shown((unknown or patterns)[0])} is no stage of this transformer; stages are embedding, embedding_norm, "
             f"layer.L.head.H. {' '.join(OF_A_HEAD)}, layer.L. {' '.join(OF_A_LAYER)}, final_norm, logits, probabilities, "
             f"as far as it has them, L from 0 to {len(transformer.layers) - 1}; * stands for anything."
         )

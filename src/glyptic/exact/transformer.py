@@ -5,6 +5,10 @@
                   h_i += W_2 relu(W_1 h_i + b_1) + b_2
     answer:       argmax softmax(θ_OUTPUT h_n)
 
+That is the paper's model. What people train has more: biases, other activations, gates, norms of several kinds, rotations and
+tables by distance. These are optional weights of the parts below, and words beside them (`choices`); where none is there a
+transformer, its files and its digests are what they are without them.
+
 All weights are arrays of codes (`glyptic.numbers`), read-only; a transformer never changes, it is made anew. Matrices act on
 columns: W_Q is (d_k, d). Everything is counted from 0, also where the papers and notes count from 1: their first position is
 position 0, their h_1 is `residual[…][0]`.
@@ -19,16 +23,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 
-from glyptic.arguments import Count, affordable, is_list, refused, shown
+from glyptic.arguments import Count, affordable, is_list, is_word, refused, shown
 from glyptic.errors import FormatError, InputError, ModelError
 from glyptic.exact.answers import WORDS_BELOW
 from glyptic.exact.history import Frame, texts
 from glyptic.exact.options import OptionChanges, Options
 from glyptic.numbers import (
+    Activation,
     AnyFormat,
     Codes,
     Exact,
@@ -41,6 +46,7 @@ from glyptic.numbers import (
     written,
     written_in,
 )
+from glyptic.numbers.arithmetic import ACTIVATIONS
 from glyptic.showing import Showing
 from glyptic.text import printable
 
@@ -59,9 +65,15 @@ class Weights:
     Each array knows the format, so that a part made of another's arrays, by `dataclasses.replace` or by hand, is in it too.
     """
 
+    words: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # fields that choose how the arrays are read, and their choices
+
     def __post_init__(self) -> None:
+        for name, known in self.words.items():
+            if not is_word(getattr(self, name), known):
+                given = shown(getattr(self, name))
+                raise ModelError(f"{name} of a {type(self).__name__} is {given}, and must be one of {', '.join(known)}.")
         format = None
-        for name, array in vars(self).items():
+        for name, array in self.arrays():
             if not isinstance(array, np.ndarray | np.generic):
                 raise ModelError(
                     f"{name} of a {type(self).__name__} is {shown(array)}, not an array of codes; "
@@ -73,15 +85,22 @@ class Weights:
             format = format or own
         _write(self, format)
 
+    def arrays(self) -> Iterator[tuple[str, Codes]]:
+        """The arrays that there are, by name."""
+        optional = {each.name for each in fields(self) if each.default is None}  # type: ignore[arg-type]  # of a subclass
+        for name, array in vars(self).items():
+            if name not in self.words and not (array is None and name in optional):
+                yield name, array
+
 
 def _write(part: Weights, format: AnyFormat | None) -> None:
-    for name, array in vars(part).items():
+    for name, array in list(part.arrays()):
         object.__setattr__(part, name, written(array, format))
 
 
 def _belong(part: Weights, format: AnyFormat, name: str) -> None:
     """A part is in a format from now on; if it was in another, it is refused."""
-    for array in vars(part).values():
+    for _, array in part.arrays():
         own = written_in(array)
         if own is None:
             return _write(part, format)
@@ -96,64 +115,129 @@ def _of_another_format(name: str, own: AnyFormat, other: AnyFormat) -> ModelErro
     )
 
 
-def _encoded(format: str | AnyFormat, **numbers: Any) -> Iterator[Codes]:
-    return (encode(array, format, name) for name, array in numbers.items())
+def _encoded(format: str | AnyFormat, numbers: Mapping[str, Any]) -> dict[str, Codes]:
+    return {name: encode(array, format, name) for name, array in numbers.items() if array is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class Head(Weights):
-    """One attention head: query and key (d_k, d), value (d_v, d), output (d, d_v)."""
+    """One attention head: query and key (d_k, d), value (d_v, d), output (d, d_v); and what some heads have besides.
+
+        q_i = [W_Q h_i + query_bias], likewise k and v; if there are angles, the first pairs (q_0, q_1), (q_2, q_3), … are turned
+            by those of position i: ([[q_0·cos] − [q_1·sin]], [[q_0·sin] + [q_1·cos]]), and so are those of k_j by position j's
+        score_ij = ⟨q_i, k_j⟩, + ⟨q_i, distance_keys[i−j]⟩, divided by [√d_k] with the option `scale`, + distance_scores[i−j]
+        out_i = W_O (Σ_j s_ij v_j, + Σ_j s_ij distance_values[i−j]), + output_bias
+
+    Every + is one rounded sum. A table by distance has a row for each distance from 0, and its last row is for all beyond.
+    """
 
     query: Codes
     key: Codes
     value: Codes
     output: Codes
+    query_bias: Codes | None = None  # (d_k,)
+    key_bias: Codes | None = None  # (d_k,)
+    value_bias: Codes | None = None  # (d_v,)
+    output_bias: Codes | None = None  # (d,)
+    cosine: Codes | None = None  # (positions, r), 2r ≤ d_k: rotary positions
+    sine: Codes | None = None  # likewise
+    distance_scores: Codes | None = None  # (distances,): T5, ALiBi
+    distance_keys: Codes | None = None  # (distances, d_k): Shaw, Transformer-XL
+    distance_values: Codes | None = None  # (distances, d_v): Shaw
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.cosine is None) != (self.sine is None):
+            raise ModelError("a Head has a cosine without a sine, or a sine without a cosine; give both, or neither.")
 
     @classmethod
-    def of(cls, format: str | AnyFormat, query: Any, key: Any, value: Any, output: Any) -> Head:
-        """A head from numbers."""
-        return cls(*_encoded(format, query=query, key=key, value=value, output=output))
+    def of(cls, format: str | AnyFormat, query: Any, key: Any, value: Any, output: Any, **more: Any) -> Head:
+        """A head from numbers; `more` are those of the optional weights that it has."""
+        _check_known("Head.of", more, cls, "part")
+        return cls(**_encoded(format, {"query": query, "key": key, "value": value, "output": output, **more}))
 
 
 @dataclass(frozen=True, eq=False)
 class FeedForward(Weights):
-    """relu between two affine maps: w1 (m, d), b1 (m,), w2 (d, m), b2 (d,)."""
+    """An activation between two affine maps: w1 (m, d), b1 (m,), w2 (d, m), b2 (d,); with a gate (m, d) beside the first or not.
+
+        W_2 f(W_1 h + b_1) + b_2          W_2 [f(W_g h + b_g) · (W_1 h + b_1)] + b_2
+    """
 
     w1: Codes
     b1: Codes
     w2: Codes
     b2: Codes
+    gate: Codes | None = None  # (m, d)
+    gate_bias: Codes | None = None  # (m,)
+    activation: Activation = "relu"
+
+    words = {"activation": ACTIVATIONS}  # noqa: RUF012 (of the class)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gate is None and self.gate_bias is not None:
+            raise ModelError("a FeedForward has a gate_bias and no gate; give a gate, or no bias for it.")
 
     @classmethod
-    def of(cls, format: str | AnyFormat, w1: Any, b1: Any, w2: Any, b2: Any) -> FeedForward:
+    def of(
+        cls,
+        format: str | AnyFormat,
+        w1: Any,
+        b1: Any,
+        w2: Any,
+        b2: Any,
+        *,
+        gate: Any = None,
+        gate_bias: Any = None,
+        activation: Activation = "relu",
+    ) -> FeedForward:
         """A feed-forward from numbers."""
-        return cls(*_encoded(format, w1=w1, b1=b1, w2=w2, b2=b2))
+        numbers = {"w1": w1, "b1": b1, "w2": w2, "b2": b2, "gate": gate, "gate_bias": gate_bias}
+        return cls(**_encoded(format, numbers), activation=activation)
+
+
+Normalization = Literal["layer", "rms", "rms_outside"]
 
 
 @dataclass(frozen=True, eq=False)
 class Norm(Weights):
-    """LayerNorm's gain γ and bias β, (d,) each, and ε, a code."""
+    """A norm's gain γ and bias β, (d,) each, and ε, a code.
+
+    layer         γ (x − mean) / √(variance + ε) + β
+    rms           γ x / √(mean of squares + ε) + β
+    rms_outside   γ x / (√(mean of squares) + ε) + β
+    """
 
     gain: Codes
     bias: Codes
     epsilon: Codes  # of shape ()
+    kind: Normalization = "layer"
+
+    words = {"kind": get_args(Normalization)}  # noqa: RUF012 (of the class)
 
     @classmethod
-    def of(cls, format: str | AnyFormat, gain: Any, bias: Any, epsilon: Any = 0) -> Norm:
+    def of(cls, format: str | AnyFormat, gain: Any, bias: Any, epsilon: Any = 0, kind: Normalization = "layer") -> Norm:
         """A norm from numbers."""
-        return cls(*_encoded(format, gain=gain, bias=bias, epsilon=epsilon))
+        return cls(**_encoded(format, {"gain": gain, "bias": bias, "epsilon": epsilon}), kind=kind)
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """Heads, added up in order, then a feed-forward; either may be missing. Norms are there if the options want them."""
+    """Heads, added up in order, then a feed-forward; either may be missing. Norms are there if the options want them.
+
+    In a `parallel` layer the feed-forward reads what the heads read, h + ATTN(h) + FF(h), as in GPT-NeoX.
+    """
 
     heads: tuple[Head, ...] = ()
     feed_forward: FeedForward | None = None
     attention_norm: Norm | None = None
     feed_forward_norm: Norm | None = None
+    parallel: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.parallel, bool):
+            raise ModelError(f"parallel of a layer is {shown(self.parallel)}, and must be True or False.")
         if isinstance(self.heads, Weights):
             raise ModelError(f"heads of a layer is one {type(self.heads).__name__}, and must be a tuple: Layer((head,)).")
         object.__setattr__(self, "heads", _tuple_of(Head, self.heads, "heads of a layer"))
@@ -193,6 +277,8 @@ class TransformerChanges(TypedDict, total=False):
     final_norm: Norm | None
     name: str
     history: Iterable[Frame]
+    embedding_norm: Norm | None
+    output_bias: Codes | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +303,8 @@ class Transformer(Showing):
     final_norm: Norm | None = None
     name: str = ""
     history: tuple[Frame, ...] = ()  # what constructions did; see `frame`
+    embedding_norm: Norm | None = None  # of [θ_TE(x_i) + θ_PE(i)], before the first layer
+    output_bias: Codes | None = None  # (len(answers),), added to θ_OUTPUT h_n
 
     @classmethod
     def of(
@@ -235,6 +323,8 @@ class Transformer(Showing):
         final_norm: Norm | None = None,
         name: str = "",
         history: Iterable[Frame] = (),
+        embedding_norm: Norm | None = None,
+        output_bias: Any = None,
     ) -> Transformer:
         """A transformer from numbers; without a position embedding, `max_length` positions of zeros (16 if it is not said)."""
         format, names = as_format(format), _names(coordinates, "coordinates")
@@ -252,6 +342,8 @@ class Transformer(Showing):
             final_norm,
             name,
             history,  # type: ignore[arg-type]  # and this
+            embedding_norm,
+            None if output_bias is None else encode(output_bias, format, "output_bias"),
         )
 
     def __post_init__(self) -> None:
@@ -270,6 +362,7 @@ class Transformer(Showing):
             check_codes(array, self.format, part)
         _check_norms(self)
         _check_scale(self)
+        _check_positions(self)
 
     # Sizes -------------------------------------------------------------------------------------------------------------
 
@@ -315,6 +408,8 @@ class Transformer(Showing):
             return False
         own = (self.format, self.vocabulary, self.coordinates, self.answers, self.options, len(self.layers))
         if own != (other.format, other.vocabulary, other.coordinates, other.answers, other.options, len(other.layers)):
+            return False
+        if choices(self) != choices(other):
             return False
         mine, theirs = ({name: array for name, array, _ in parts(t)} for t in (self, other))
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
@@ -419,32 +514,77 @@ def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...
     d = transformer.width
     yield "token_embedding", transformer.token_embedding, (len(transformer.vocabulary), d)
     yield "position_embedding", transformer.position_embedding, (_rows(transformer.position_embedding), d)
-    for l, layer in enumerate(transformer.layers):
-        for h, head in enumerate(layer.heads):
-            d_k, d_v = _rows(head.query), _rows(head.value)
-            shapes: dict[str, tuple[int, ...]]
-            shapes = {"query": (d_k, d), "key": (d_k, d), "value": (d_v, d), "output": (d, d_v)}
-            for name, shape in shapes.items():
-                yield f"layers.{l}.heads.{h}.{name}", getattr(head, name), shape
-        if layer.feed_forward is not None:
-            m = _rows(layer.feed_forward.w1)
-            shapes = {"w1": (m, d), "b1": (m,), "w2": (d, m), "b2": (d,)}
-            for name, shape in shapes.items():
-                yield f"layers.{l}.feed_forward.{name}", getattr(layer.feed_forward, name), shape
-        for norm_name in ("attention_norm", "feed_forward_norm"):
-            yield from _norm_parts(f"layers.{l}.{norm_name}", getattr(layer, norm_name), d)
-    yield from _norm_parts("final_norm", transformer.final_norm, d)
+    for prefix, part in weights_of(transformer):
+        shapes = _SHAPES[type(part)](part, d)
+        for name, array in part.arrays():
+            yield f"{prefix}.{name}", array, shapes[name]
     yield "output", transformer.output, (len(transformer.answers), d)
+    if transformer.output_bias is not None:
+        yield "output_bias", transformer.output_bias, (len(transformer.answers),)
 
 
-def _rows(matrix: Codes) -> int:
-    return len(matrix) if matrix.ndim else 0  # a number instead of a matrix is an error of shape, told later
+def weights_of(transformer: Transformer) -> Iterator[tuple[str, Weights]]:
+    """Every head, feed-forward and norm with its name, in the order of the files."""
+    if transformer.embedding_norm is not None:
+        yield "embedding_norm", transformer.embedding_norm
+    for l, layer in enumerate(transformer.layers):
+        yield from ((f"layers.{l}.heads.{h}", head) for h, head in enumerate(layer.heads))
+        named = ((f"layers.{l}.{name}", getattr(layer, name)) for name in _PARTS_OF_A_LAYER)
+        yield from ((name, part) for name, part in named if part is not None)
+    if transformer.final_norm is not None:
+        yield "final_norm", transformer.final_norm
 
 
-def _norm_parts(prefix: str, norm: Norm | None, d: int) -> Iterator[tuple[str, Codes, tuple[int, ...]]]:
-    if norm is not None:
-        for name, shape in {"gain": (d,), "bias": (d,), "epsilon": ()}.items():
-            yield f"{prefix}.{name}", getattr(norm, name), shape
+def choices(transformer: Transformer) -> dict[str, str | bool]:
+    """What is chosen beside the arrays, by name, where it is not the default: {"layers.0.feed_forward.activation": "gelu"}."""
+    found: dict[str, str | bool] = {}
+    for prefix, part in weights_of(transformer):
+        for each in fields(part):  # type: ignore[arg-type]  # of a subclass
+            if each.name in part.words and getattr(part, each.name) != each.default:
+                found[f"{prefix}.{each.name}"] = getattr(part, each.name)
+    found |= {f"layers.{l}.parallel": True for l, layer in enumerate(transformer.layers) if layer.parallel}
+    return found
+
+
+_OF_THE_PAPER = ("query", "key", "value", "output", "w1", "b1", "w2", "b2", "gain", "bias", "epsilon")
+
+
+def newer_parts(transformer: Transformer) -> list[str]:
+    """The parts and choices beyond the paper's matrices, relu and LayerNorm, by name: what older readers would not know."""
+    found = [name for name in ("embedding_norm", "output_bias") if getattr(transformer, name) is not None]
+    for prefix, part in weights_of(transformer):
+        found += [f"{prefix}.{name}" for name, _ in part.arrays() if name not in _OF_THE_PAPER]
+    return [*found, *choices(transformer)]
+
+
+def _rows(array: Codes | None) -> int:
+    return len(array) if array is not None and array.ndim else 0  # a number in place of an array is told later, as its shape
+
+
+def _columns(matrix: Codes | None) -> int:
+    return matrix.shape[1] if matrix is not None and matrix.ndim == 2 else 0
+
+
+def _head_shapes(head: Head, d: int) -> dict[str, tuple[int, ...]]:
+    d_k, d_v, turned = _rows(head.query), _rows(head.value), (_rows(head.cosine), _columns(head.cosine))
+    return {
+        **{"query": (d_k, d), "key": (d_k, d), "value": (d_v, d), "output": (d, d_v)},
+        **{"query_bias": (d_k,), "key_bias": (d_k,), "value_bias": (d_v,), "output_bias": (d,)},
+        **{"cosine": turned, "sine": turned, "distance_scores": (_rows(head.distance_scores),)},
+        **{"distance_keys": (_rows(head.distance_keys), d_k), "distance_values": (_rows(head.distance_values), d_v)},
+    }
+
+
+def _feed_forward_shapes(of: FeedForward, d: int) -> dict[str, tuple[int, ...]]:
+    m = _rows(of.w1)
+    return {"w1": (m, d), "b1": (m,), "w2": (d, m), "b2": (d,), "gate": (m, d), "gate_bias": (m,)}
+
+
+_SHAPES: dict[type[Weights], Callable[[Any, int], dict[str, tuple[int, ...]]]] = {
+    Head: _head_shapes,
+    FeedForward: _feed_forward_shapes,
+    Norm: lambda _, d: {"gain": (d,), "bias": (d,), "epsilon": ()},
+}
 
 
 def map_codes(
@@ -461,7 +601,7 @@ def map_codes(
             return type(value)(**{f.name: mapped(getattr(value, f.name), f"{name}.{f.name}") for f in fields(value)})
         return value
 
-    arrays = ("token_embedding", "position_embedding", "layers", "output", "final_norm")
+    arrays = ("token_embedding", "position_embedding", "layers", "output", "final_norm", "embedding_norm", "output_bias")
     return transformer.replace(**{name: mapped(getattr(transformer, name), name) for name in arrays}, **rest)
 
 
@@ -519,7 +659,9 @@ def _check_kinds(transformer: Transformer) -> None:
     object.__setattr__(transformer, "layers", _tuple_of(Layer, transformer.layers, "layers"))
     codes = (np.ndarray | np.generic, "an array of codes; Transformer.of makes one from numbers")
     kinds: dict[str, tuple[Any, str]] = dict.fromkeys(_ARRAYS, codes)
-    kinds |= {"options": (Options, "Options"), "final_norm": (Norm | None, "a Norm or None"), "name": (str, "a text")}
+    kinds |= {"options": (Options, "Options"), "name": (str, "a text")}
+    kinds |= dict.fromkeys(("final_norm", "embedding_norm"), (Norm | None, "a Norm or None"))
+    kinds["output_bias"] = (np.ndarray | None, codes[1])
     for name, (kind, wanted) in kinds.items():
         given = getattr(transformer, name)
         if not isinstance(given, kind):
@@ -529,19 +671,14 @@ def _check_kinds(transformer: Transformer) -> None:
 def _check_formats(transformer: Transformer) -> None:
     """What was written in another format is refused; what did not know its format is of this one from now on."""
     format = transformer.format
-    for name in _ARRAYS:
+    for name in (*_ARRAYS, *(["output_bias"] if transformer.output_bias is not None else [])):
         array = getattr(transformer, name)
         own = written_in(array)
         if own is not None and not same_numbers(own, format):
             raise _of_another_format(name, own, format)
         object.__setattr__(transformer, name, written(array, own or format))
-    named: list[tuple[str, Weights | None]] = [("final_norm", transformer.final_norm)]
-    for l, layer in enumerate(transformer.layers):
-        named += [(f"layers.{l}.heads.{h}", head) for h, head in enumerate(layer.heads)]
-        named += [(f"layers.{l}.{name}", getattr(layer, name)) for name in _PARTS_OF_A_LAYER]
-    for name, part in named:
-        if part is not None:
-            _belong(part, format, name)
+    for name, part in weights_of(transformer):
+        _belong(part, format, name)
 
 
 def _check_names(transformer: Transformer) -> None:
@@ -591,6 +728,40 @@ def _check_norms(transformer: Transformer) -> None:
                 raise ModelError(f"layers.{l}.{name} is missing, and options.norm is {transformer.options.norm!r}.")
             if there and not wanted:
                 raise ModelError(f"layers.{l}.{name} is there, but options.norm is 'none'; choose 'pre' or 'post'.")
+        if layer.parallel and transformer.options.norm == "post":
+            raise ModelError(f"layers.{l} is parallel, and options.norm is 'post', which goes between its parts; choose 'pre'.")
 
 
-__all__ = ["FeedForward", "FormatError", "Head", "Input", "Layer", "Norm", "Transformer", "map_codes", "parts"]
+def _check_positions(transformer: Transformer) -> None:
+    """Angles for every position and within the head; tables by distance have rows, and speak of earlier positions only."""
+    for prefix, part in weights_of(transformer):
+        if not isinstance(part, Head):
+            continue
+        if part.cosine is not None and (len(part.cosine) < transformer.max_length or 2 * _columns(part.cosine) > len(part.query)):
+            raise ModelError(
+                f"{prefix}.cosine has shape {part.cosine.shape}; it needs a row for each of the {transformer.max_length} positions, "
+                f"and at most half as many columns as query has rows, {len(part.query)}."
+            )
+        for name in ("distance_scores", "distance_keys", "distance_values"):
+            table = getattr(part, name)
+            if table is not None and not len(table):
+                raise ModelError(f"{prefix}.{name} has no rows; it needs one for distance 0, and its last is for all beyond.")
+            if table is not None and transformer.options.mask == "full":
+                said = f"{prefix}.{name} is by the distance to an earlier position, and options.mask is 'full'"
+                raise ModelError(f"{said}; choose 'causal' or 'strict'.")
+
+
+__all__ = [
+    "FeedForward",
+    "FormatError",
+    "Head",
+    "Input",
+    "Layer",
+    "Norm",
+    "Transformer",
+    "choices",
+    "map_codes",
+    "newer_parts",
+    "parts",
+    "weights_of",
+]

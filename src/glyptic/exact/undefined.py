@@ -31,13 +31,17 @@ class ZeroAttention(Undefined):
 
 
 class ZeroVariance(Undefined):
-    """LayerNorm of a constant vector with ε = 0."""
+    """A norm of a vector without spread, LayerNorm's of a constant one, RMSNorm's of 0, with ε = 0.
 
-    def __init__(self, layer: int | None, position: int) -> None:
-        where = f"layer {layer}" if layer is not None else "the final norm"
+    `where` is the number of the layer, or a text that says which other norm it is.
+    """
+
+    def __init__(self, where: int | str, position: int, kind: str = "layer") -> None:
+        what, name = ("variance", "LayerNorm") if kind == "layer" else ("mean square", "RMSNorm")
+        place = where if isinstance(where, str) else f"layer {where}"
         super().__init__(
-            f"{where}, position {position}: the variance rounds to 0 and so does ε, so LayerNorm is 0/0; raise ε.",
-            layer,
+            f"{place}, position {position}: the {what} rounds to 0 and so does ε, so {name} is 0/0; raise ε.",
+            where if isinstance(where, int) else None,
             None,
             position,
         )

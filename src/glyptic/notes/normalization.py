@@ -61,6 +61,8 @@ def one_in_the_first(format: AnyFormat, d: int) -> Layer:
 
 def projection(transformer: Transformer) -> np.ndarray:
     """The output matrix of both normalizations: the first unit rows, one for each answer."""
+    if transformer.output_bias is not None:
+        raise ModelError("output_bias is a part that the notes' transformers do not have; their constructions say nothing of it.")
     return encode(np.eye(len(transformer.answers), transformer.width), transformer.format, "output")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import InputError
-from glyptic.exact.transformer import FeedForward, Head, Layer, Transformer
+from glyptic.exact.transformer import FeedForward, Head, Layer, Transformer, newer_parts
 from glyptic.numbers import AnyFormat, Codes, encode, number
 
 AT_SOURCE, NOT_SOURCE, AT_TARGET = "at_source", "not_source", "at_target"
@@ -71,6 +71,7 @@ def ignoring(transformer: Transformer, coordinate: str) -> Transformer:
 
     The notes' matrices are d × d; where one has fewer rows (or columns) than that, it has nothing to put to zero there.
     """
+    _check_plain(transformer)
     k = transformer.coordinate(coordinate)
 
     def cleared(array: Codes) -> Codes:
@@ -133,6 +134,7 @@ def _corner(format: AnyFormat, d: int, corner: int | str) -> Codes:
 
 def _extended_by_zeros(transformer: Transformer, name: str) -> Transformer:
     """One more coordinate, zero in all matrices, embeddings and the output."""
+    _check_plain(transformer)
 
     def column(array: Codes) -> Codes:
         return np.pad(array, ((0, 0), (0, 1)))
@@ -152,6 +154,12 @@ def _extended_by_zeros(transformer: Transformer, name: str) -> Transformer:
         layers=tuple(map(layer, transformer.layers)),
         output=column(transformer.output),
     )
+
+
+def _check_plain(transformer: Transformer) -> None:
+    """The notes' transformers have matrices, relu and nothing else; other parts would be lost."""
+    for name in newer_parts(transformer):
+        raise ModelError(f"{name} is a part that the notes' transformers do not have; their constructions say nothing of it.")
 
 
 def _check_position(position: int, count: int, part: str) -> None:

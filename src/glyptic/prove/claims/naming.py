@@ -145,4 +145,5 @@ def residual_stages(transformer: Transformer) -> list[str]:
     """The names of the residual streams of a run."""
     sublayers = ("after_attention", "after_feed_forward")
     layers = [f"layer.{l}.{part}" for l in range(len(transformer.layers)) for part in sublayers]
-    return ["embedding", *layers, *(["final_norm"] if transformer.final_norm is not None else [])]
+    normed = ["embedding_norm"] if transformer.embedding_norm is not None else []
+    return ["embedding", *normed, *layers, *(["final_norm"] if transformer.final_norm is not None else [])]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.exact.forward import Prepared, State, forward
+from glyptic.exact.forward import Prepared, State, embed, forward
 from glyptic.exact.stages import Watch
 
 _MOST_POSITIONS = 16
@@ -55,20 +55,27 @@ def run_last_levels(prepared: Prepared, state: State, batch: int, levels: int, s
     transformer = prepared.transformer
     tokens = range(len(transformer.vocabulary))
     paths = tuple(path for size in range(1, levels + 1) for path in product(tokens, repeat=size))
-    watch = Watch(stages)
-    residual = _embedded(prepared, paths, state.length, batch)
-    watch.record("embedding", residual)
+    watch, positions = Watch(stages), np.array([state.length + len(path) - 1 for path in paths])
+    residual = _embedded(prepared, paths, positions, batch, watch)
     visible = _visible(paths, state.length, transformer.options.mask == "causal")
-    residual, _ = forward(prepared, residual, state, watch, visible)
+    residual, _ = forward(prepared, residual, state, watch, visible, np.concatenate([np.arange(state.length), positions]))
     return LastLevels(paths, residual, np.zeros((len(paths), batch), bool) | watch.zero, watch.traced)
 
 
-def _embedded(prepared: Prepared, paths: tuple[tuple[int, ...], ...], length: int, batch: int) -> Any:
-    """[θ_TE + θ_PE] of each path's last token, the same for the whole front: (d, paths, batch)."""
-    of_tokens = prepared.token_embedding[[path[-1] for path in paths]].T[:, :, None]
-    of_positions = prepared.position_embedding[[length + len(path) - 1 for path in paths]].T[:, :, None]
-    column = prepared.arithmetic.add(of_tokens, of_positions)
-    return np.ascontiguousarray(np.broadcast_to(column, (*column.shape[:2], batch)))
+def _embedded(
+    prepared: Prepared, paths: tuple[tuple[int, ...], ...], positions: np.ndarray, batch: int, watch: Watch
+) -> Any:
+    """What enters at each path's last token, computed once for the whole front: (d, paths, batch)."""
+
+    def spread(column: Any) -> Any:
+        return np.ascontiguousarray(np.broadcast_to(column, (*column.shape[:2], batch)))
+
+    once = Watch(watch.stages)
+    column = embed(prepared, np.array([[path[-1]] for path in paths]), observer=once, positions=positions)
+    for stage, array in once.traced.items():
+        watch.record(stage, spread(array))
+    watch.met += once.met
+    return spread(column)
 
 
 def _visible(paths: tuple[tuple[int, ...], ...], earlier: int, itself: bool) -> np.ndarray:

@@ -51,8 +51,8 @@ def fingerprint(transformer: Transformer) -> str:
 def difference(one: Transformer, other: Transformer) -> str | None:
     """The first part in which two transformers differ, names of the whole apart; None if there is none."""
     a, b = transformer_to_json(one), transformer_to_json(other)
-    for part in ("format", "vocabulary", "coordinates", "answers", "options", "heads"):
-        if a[part] != b[part]:
+    for part in ("format", "vocabulary", "coordinates", "answers", "options", "choices", "heads"):
+        if a.get(part) != b.get(part):
             return part
     both = dict.fromkeys((*a["arrays"], *b["arrays"]))  # an array that only one of them has is a difference too
     return next((name for name in both if a["arrays"].get(name) != b["arrays"].get(name)), None)
@@ -64,9 +64,9 @@ def difference(one: Transformer, other: Transformer) -> str | None:
 def transformer_from_json(part: JsonPart) -> Transformer:
     """The inverse; what does not fit together is refused, by the transformer's own checks or before."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
-    given = part.record(*names)
+    given = part.record(*names, optional=("choices",))
     format = format_from_json(given["format"])
-    arrays = _Arrays(given["arrays"], format)
+    arrays = _Arrays(given["arrays"], format, _chosen(given.get("choices")))
     layers = arrays.layers(given["heads"].wholes(0, _MOST_NAMES))
     made = Transformer(
         format,
@@ -80,6 +80,8 @@ def transformer_from_json(part: JsonPart) -> Transformer:
         _options(given["options"]),
         arrays.optional(Norm, "final_norm"),
         given["name"].text(),
+        embedding_norm=arrays.optional(Norm, "embedding_norm"),
+        output_bias=arrays.take("output_bias") if "output_bias" in arrays.left else None,
     )
     arrays.all_taken()
     return made
@@ -105,6 +107,13 @@ def _names(part: JsonPart, may_be: Any, taken: Iterable[str] = ()) -> tuple[str,
     return names
 
 
+def _chosen(part: JsonPart | None) -> dict[str, Any]:
+    """Choices beside the arrays: words, or true of a layer that is parallel; which are known, the parts say."""
+    if part is None:
+        return {}
+    return {name: each.flag() if name.endswith(".parallel") else each.text() for name, each in part.entries(_MOST_NAMES).items()}
+
+
 def _options(part: JsonPart) -> Options:
     given = part.record(*(field.name for field in fields(Options)))
     return Options(**{name: each.flag() if name == "scale" else each.text() for name, each in given.items()})  # type: ignore[arg-type]
@@ -113,13 +122,15 @@ def _options(part: JsonPart) -> Options:
 class _Arrays(StoredArrays):
     """Arrays as their nonzero codes, of a file that nobody vouches for."""
 
-    def __init__(self, part: JsonPart, format: AnyFormat) -> None:
-        super().__init__(part.place, part.entries())
+    def __init__(self, part: JsonPart, format: AnyFormat, chosen: dict[str, Any]) -> None:
+        super().__init__(part.place, part.entries(), chosen)
         self.format, self.room = format, MOST_WEIGHTS
 
     def all_taken(self) -> None:
         for name in self.left:
             raise FileError(f"{self.place} has {quoted(name)}, which is not a part of the transformer.")
+        for name in self.chosen:
+            raise FileError(f"choices has {quoted(name)}, which no part of the transformer has.")
 
     def read(self, part: JsonPart) -> np.ndarray:
         given = part.record("shape", "places", "codes")

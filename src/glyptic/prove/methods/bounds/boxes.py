@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.answers import given
-from glyptic.exact.forward import Prepared, forward
+from glyptic.exact.forward import Prepared, PreparedFeedForward, forward
 from glyptic.exact.running import prepared_for
 from glyptic.exact.transformer import FeedForward, Transformer
 from glyptic.numbers import Codes
@@ -120,12 +120,15 @@ class _Run:
 
     def logits(self) -> list[Span]:
         engine = self.whole.arithmetic
-        ends = engine.linear(engine.weights(doubled(self.transformer.output)), self.after[:, -1:])[:, 0]
+        ends = engine.linear(engine.weights(doubled(self.transformer.output)), self.after[:, -1:])
+        if self.transformer.output_bias is not None:
+            ends = engine.add(ends, engine.values(np.repeat(self.transformer.output_bias, 2))[:, None, None])
+        ends = ends[:, 0]
         return [Span(ends[2 * k], ends[2 * k + 1]) for k in range(len(self.transformer.answers))]
 
 
 def refusal(claim: Claim) -> str | None:
-    """Why a claim cannot be bounded: attention, norms, free weights; None if it can."""
+    """Why a claim cannot be bounded: attention, norms, gates, free weights; None if it can."""
     subject = claim.subject
     if isinstance(subject, Values):
         return None
@@ -140,9 +143,14 @@ def refusal(claim: Claim) -> str | None:
         last = len(transformer.layers) if subject.last is None else subject.last
         if any(layer.heads for layer in layers):
             return "attention is not bounded, dense layers are"
+        for layer in layers:
+            if layer.feed_forward is not None and layer.feed_forward.activation != "relu":
+                return f"{layer.feed_forward.activation} falls and rises, so ends do not lead to ends"
+            if layer.feed_forward is not None and layer.feed_forward.gate is not None:
+                return "gated feed-forwards are not bounded"
         norms = any(layer.feed_forward_norm is not None for layer in layers)
         if norms or (last == len(transformer.layers) and transformer.final_norm is not None):
-            return "LayerNorm is not bounded"
+            return "LayerNorm and RMSNorm are not bounded"
     return None
 
 
@@ -153,7 +161,7 @@ def _doubled_layers(subject: Layers, transformer: Transformer, whole: Prepared) 
         if of is None:
             return None
         b1, b2 = (engine.values(np.repeat(b, 2))[:, None, None] for b in (of.b1, of.b2))
-        return engine.weights(doubled(of.w1)), b1, engine.weights(doubled(of.w2)), b2
+        return PreparedFeedForward(engine.weights(doubled(of.w1)), b1, engine.weights(doubled(of.w2)), b2, None, None, "relu")
 
     layers = transformer.layers[subject.first : subject.last]
     made = (

@@ -7,7 +7,7 @@ Layers run through `glyptic.exact.forward` on `Terms`; the claim's own expressio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from glyptic.exact.answers import contest, given
-from glyptic.exact.forward import Prepared, PreparedHead, PreparedLayer, forward, prepare
+from glyptic.exact.forward import Prepared, forward, prepare
 from glyptic.exact.stages import Watch, stages
 from glyptic.numbers import Format, Products
 from glyptic.prove.claims import expressions as e
@@ -215,12 +215,6 @@ def entering(subject: Layers, name: str, terms: Terms, free: Mapping[str, Term])
 
 # Free weights ---------------------------------------------------------------------------------------------------------------
 
-_PLACES = {  # where a prepared feed-forward or norm, which are tuples, has its parts
-    "feed_forward": ("w1", "b1", "w2", "b2"),
-    **dict.fromkeys(("attention_norm", "feed_forward_norm", "final_norm"), ("gain", "bias", "epsilon")),
-}
-
-
 def with_terms(prepared: Prepared, entries: Mapping[Entry, Scalar]) -> Prepared:
     """The same weights, but for these entries, zero or not: arrays are prepared without their zeros (`Scalarwise.weights`)."""
     for (part, index), term in entries.items():
@@ -232,11 +226,9 @@ def with_terms(prepared: Prepared, entries: Mapping[Entry, Scalar]) -> Prepared:
 def _changed(whole: Any, path: list[str], change: Any) -> Any:
     """A prepared part with one of its arrays, at the end of a path of names and numbers, changed."""
     name, *rest = path
-    if isinstance(whole, Prepared | PreparedLayer | PreparedHead):
+    if is_dataclass(whole) and not isinstance(whole, type):
         assert name in {field.name for field in fields(whole)}
         inner = getattr(whole, name)
-        if name in _PLACES:
-            rest = [str(_PLACES[name].index(rest[0]))]
         return replace(whole, **{name: _changed(inner, rest, change) if rest else change(inner)})
     number = int(name)
     inner = _changed(whole[number], rest, change) if rest else change(whole[number])
@@ -244,7 +236,7 @@ def _changed(whole: Any, path: list[str], change: Any) -> Any:
 
 
 def _put(array: Any, index: tuple[int, ...], term: Scalar) -> Any:
-    """An entry exchanged: of a matrix, kept as the (column, value) pairs of its rows; or of a vector (n, 1, 1)."""
+    """An entry exchanged: of a matrix, kept as the (column, value) pairs of its rows; or of a vector or table, (…, 1, 1)."""
     if isinstance(array, list):
         row, column = index
         pairs = sorted([*((k, w) for k, w in array[row] if k != column), (column, term)], key=lambda pair: pair[0])

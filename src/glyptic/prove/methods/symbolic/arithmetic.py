@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.numbers import Attention, Codes, Format, Products, Reference
+from glyptic.numbers import Activation, Attention, Codes, Format, Products, Reference
 from glyptic.numbers.scalarwise import Scalarwise
 from glyptic.prove.methods.symbolic.diagrams import Diagram, DiagramNode, Diagrams
 
@@ -88,6 +88,12 @@ class DiagramArithmetic(Scalarwise):
 
     def scalar_exp(self, a: Diagram) -> Diagram:
         return self._operate("exp", a)
+
+    def scalar_activation(self, kind: Activation, a: Diagram) -> Diagram:
+        def activated(code: int) -> int:
+            return self.format.code(self.exact.scalar_activation(kind, self.format.value(code)))
+
+        return self.diagrams.apply(kind, activated, a)
 
     def scalar_root(self, a: Diagram) -> Diagram:
         return self._operate("root", a)

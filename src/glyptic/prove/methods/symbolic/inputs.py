@@ -123,15 +123,21 @@ class Runs:
 
     def _pass(self, positions: int) -> TokenRun:
         prepared, size = prepare(self.transformer, self.arithmetic), len(self.tokens.vocabulary)
-        embedded = embed(prepared, np.tile(np.arange(size), (positions, 1)))  # (d, positions, vocabulary)
-        residual = np.empty((*embedded.shape[:2], 1), dtype=object)
-        for c, i in np.ndindex(embedded.shape[:2]):
-            residual[c, i, 0] = self.tokens.diagrams.token(i, list(embedded[c, i]))
-        watch = Watch(stages(self.transformer))
-        watch.record("embedding", residual)
-        after, _ = forward(prepared, residual, observer=watch)
-        failed_at = [self._either(c for _, where in watch.met for c in where[i]) for i in range(positions)]
+        watch, of_each = Watch(stages(self.transformer)), Watch(("embedding", "embedding_norm"))
+        embedded = embed(prepared, np.tile(np.arange(size), (positions, 1)), observer=of_each)  # (d, positions, vocabulary)
+        for stage, array in of_each.traced.items():
+            watch.record(stage, self._chosen(array))
+        after, _ = forward(prepared, self._chosen(embedded), observer=watch)
+        met = [self._chosen(where[None])[0] for _, where in of_each.met] + [where for _, where in watch.met]
+        failed_at = [self._either(c for where in met for c in where[i]) for i in range(positions)]
         return TokenRun(prepared, watch.traced, after, failed_at)
+
+    def _chosen(self, of_tokens: np.ndarray) -> np.ndarray:
+        """What is known for each token of the vocabulary, (rows, positions, vocabulary), as diagrams (rows, positions, 1)."""
+        out = np.empty((*of_tokens.shape[:2], 1), dtype=object)
+        for c, i in np.ndindex(out.shape[:2]):
+            out[c, i, 0] = self.tokens.diagrams.token(i, list(of_tokens[c, i]))
+        return out
 
     def _either(self, conditions: Iterable[Diagram]) -> Diagram:
         return reduce(self.arithmetic.either, conditions, False)
