@@ -193,12 +193,22 @@ def joined(strategy: Strategy, device: str = "auto") -> Iterator[Team]:
     if ours:
         if place.type == "cuda":
             torch.cuda.set_device(place)
-        dist.init_process_group("nccl" if place.type == "cuda" else "gloo")
+        _meet("nccl" if place.type == "cuda" else "gloo")
     try:
         yield Team(place, strategy, dist.get_rank(), dist.get_world_size())
     finally:
         if ours:
             dist.destroy_process_group()
+
+
+def _meet(backend: str) -> None:
+    """Find the others. On one machine, under a name of this attempt: torchrun keeps its store when it starts processes again,
+    and the addresses of those that have died are still there. (Agents of several machines count attempts each for itself.)
+    """
+    store, rank, size = next(iter(dist.rendezvous("env://")))
+    if os.environ.get("GROUP_WORLD_SIZE") == "1":
+        store = dist.PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size)
 
 
 def _device(name: str, local: int) -> torch.device:

@@ -17,13 +17,13 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
 from glyptic import nn
-from glyptic.arguments import fitting, is_list, shown
+from glyptic.arguments import Count, Number, fitting, is_list, shown
 from glyptic.errors import FileError, GlypticError
 from glyptic.files import (
     Content,
@@ -193,10 +193,17 @@ class RunFolder:
         model.load_state_dict(found.state_dict())
 
     def read_moments(self) -> dict[str, Tensor]:
+        for path in self.moments():
+            if not path.is_file():
+                raise FileError(f"cannot read {quoted_path(path)}: there is no such file.")
         return read_numbers(self.moments())
 
 
-_STATE = {"step": int, "tokens": int, "seconds": float, "losses": list[float], "best": float | None, "stale": int, "ended": str}
+_Whole, _Finite = Annotated[int, Count(0)], Annotated[float, Number()]
+_STATE = {
+    **{"step": _Whole, "tokens": _Whole, "stale": _Whole, "seconds": Annotated[float, Number(least=0)]},
+    **{"losses": list[_Finite], "best": _Finite | None, "ended": Literal["", "patience", "reach"]},
+}
 
 
 def state_file(progress: Progress, moments: Iterable[str]) -> bytes:

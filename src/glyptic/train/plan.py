@@ -40,7 +40,7 @@ class Plan:
     """AdamW's memory of the gradient."""
     beta2: Annotated[float, Number(least=0, most=0.999999)] = 0.98
     """AdamW's memory of its square."""
-    clip: Annotated[float, Number(above=0)] | None = 1.0
+    clip: Annotated[float, Number(above=0, most=1e9)] | None = 1.0
     """Largest norm of the gradient; None: any."""
     smoothing: Annotated[float, Number(least=0, most=0.999999)] = 0.0
     """Label smoothing."""

@@ -12,6 +12,7 @@ the whole of a run. With the same plan on one device, a run that was killed ends
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -29,7 +30,7 @@ from glyptic.files import quoted_path
 from glyptic.nn import Model, ModelConfig, build
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
-from glyptic.train.distributed import Strategy, Team, joined
+from glyptic.train.distributed import STAGING, Strategy, Team, joined
 from glyptic.train.folders import MOMENTS, STATE, Progress, Row, RunFolder, identity_of, state_file
 from glyptic.train.metrics import LogName, MetricsLog, open_logs
 from glyptic.train.optimizer import adamw
@@ -281,6 +282,7 @@ class _Trainer:
             beside |= {**moments, STATE: state_file(self.progress, moments)}
         if self.team.leads:
             self.folder.save(which, self.model.config, weights, beside)
+            shutil.rmtree(self.folder.place / STAGING, ignore_errors=True)
 
     def _save(self) -> None:
         if self.folder is not None:

@@ -1,0 +1,233 @@
+"""Stopped anywhere, by anything, a run loses nothing that was saved, and ends where it would have ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glyptic import nn
+from glyptic.errors import FileError
+from glyptic.train import Plan, Trained, load_run, train
+from tests.train.small import LONGER, PLAN, Progressions, digest, same
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(out: Path, task: Progressions | None = None, plan: Plan = PLAN) -> Trained:
+    return train(task or Progressions(), plan, out=out, progress=False)
+
+
+@dataclass(frozen=True)
+class Interrupts(Progressions):
+    """Ctrl-C comes while a step is computed."""
+
+    at: int = 0
+
+    def __repr__(self) -> str:
+        return repr(Progressions(self.modulus, self.measure))  # the same run
+
+    def batch(self, seed: int, step: int, size: int) -> Any:
+        if step == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return super().batch(seed, step, size)
+
+
+@pytest.mark.parametrize("at", [1, 6, 7, 13, 22])
+def test_ctrl_c_loses_nothing(tmp_path: Path, at: int) -> None:
+    """Interrupted between two records, in the middle of an epoch: the same weights and rows as never interrupted."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", Interrupts(at=at))
+    progress = load_run(tmp_path / "run").progress()
+    assert progress is not None and at <= progress.step <= at + 1  # every step that was done
+    resumed, whole = run(tmp_path / "run"), run(tmp_path / "whole")
+    assert same(resumed.model, whole.model)
+    clocks = ("seconds", "tokens_per_second")
+    plain = [[{name: row[name] for name in row if name not in clocks} for row in each.rows] for each in (resumed, whole)]
+    assert plain[0] == plain[1] and resumed.best == whole.best
+    assert (tmp_path / "run" / "metrics.jsonl").read_text().count("\n") == len(whole.rows)
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["best", "last", "metrics.jsonl", "run.json"]
+    assert same(nn.load(tmp_path / "run" / "best"), nn.load(tmp_path / "whole" / "best"))
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(tmp_path: Path, seed: int) -> None:
+    words = [sys.executable, "-m", "tests.train.killed", str(tmp_path / "run"), str(seed), "5"]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=True, timeout=600)
+    found, whole = json.loads(done.stdout), run(tmp_path / "whole", plan=LONGER)
+    assert found["weights"] == digest(whole.model)
+    assert found["losses"] == [row["loss"] for row in whole.rows if "loss" in row]
+    assert len(found["killed"]) >= 2 and max(found["killed"]) < LONGER.steps  # in the middle, not at the end
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    first = run(tmp_path / "run")
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    again = run(tmp_path / "run")
+    assert same(first.model, again.model) and first.rows == again.rows and first.best == again.best
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == stamps
+
+
+def test_a_run_that_ended_early_does_not_go_on(tmp_path: Path) -> None:
+    plan = replace(PLAN, reach=0.0)
+    assert (run(tmp_path / "run", plan=plan).step, run(tmp_path / "run", plan=plan).ended) == (8, "reach")
+
+
+def test_metrics_that_a_kill_left_ahead_of_the_checkpoint_are_written_once(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", Interrupts(at=14))
+    place = load_run(tmp_path / "run")
+    place.write_rows([*place.rows(), {"step": 15, "loss": 1.0}, {"step": 16, "evaluation_loss": 2.0}])
+    assert [row["step"] for row in run(tmp_path / "run").rows] == [5, 8, 10, 15, 16, 20, 24]
+
+
+# Other runs, damaged files -----------------------------------------------------------------------------------------------------
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_folder_of_another_run_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(out)
+    before = snapshot(out)
+    config = Progressions().config()
+    for call, says in [
+        (lambda: run(out, plan=replace(PLAN, rate=1e-4)), r"whose plan has rate 0.003, not 0.0001"),
+        (lambda: run(out, Progressions(13)), "of the task 'progressions:11'"),
+        (lambda: run(out, Progressions(measure="loss")), "the same task with other data"),
+        (lambda: train(Progressions(), PLAN, config=config.replace(layers=1), out=out), "which began with other weights"),
+        (lambda: train(Progressions(), PLAN, model=nn.build(config, seed=3), out=out), "which began with other weights"),
+        (lambda: train(Progressions(), PLAN, config=config.replace(dropout=0.2), out=out), "model has dropout 0.1, not 0.2"),
+    ]:
+        with pytest.raises(FileError, match=says) as caught:
+            call()
+        assert "name another folder" in str(caught.value)
+    assert snapshot(out) == before
+
+
+def test_a_folder_that_holds_anything_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(FileError, match="is taken, and not by a training run"):
+        run(tmp_path)
+    with pytest.raises(FileError, match="out"):
+        run(tmp_path / "thesis.tex")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.fixture(scope="module")
+def half_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was stopped in the middle."""
+    out = tmp_path_factory.mktemp("half") / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(out, Interrupts(at=12))
+    return out
+
+
+OTHER = Progressions().config().replace(layers=1)
+DAMAGES: dict[str, tuple[str, Any, str]] = {
+    "empty weights": ("last/model.safetensors", b"", "is damaged or not a safetensors file"),
+    "cut weights": ("last/model.safetensors", lambda data: data[: len(data) // 2], "is damaged or not a safetensors file"),
+    "a pickle": ("last/model.safetensors", b"\x80\x04cos\nsystem\n(S'false'\ntR.", "is damaged or not a safetensors file"),
+    "empty moments": ("last/optimizer.safetensors", b"", "is damaged or not a safetensors file"),
+    "moments of other weights": ("last/optimizer.safetensors", None, "are not those of its weights"),
+    "no moments": ("last/optimizer.safetensors", "gone", "cannot read|is damaged"),
+    "empty state": ("last/state.json", b"", "is not a JSON file"),
+    "state of another kind": ("last/state.json", b"[1]", "must be an object"),
+    "a step that is none": ("last/state.json", lambda d: d.replace(b'"step": ', b'"step": -'), "step is -"),
+    "losses that are none": ("last/state.json", lambda d: d.replace(b'"losses": [', b'"losses": ["x", '), "losses"),
+    "a field too many": ("last/state.json", lambda d: b'{"a": 1, ' + d[1:], "other fields than this version"),
+    "moments elsewhere": ("last/state.json", lambda d: d.replace(b"optimizer", b"../optimizer"), "files beside it"),
+    "no state": ("last/state.json", "gone", "cannot read"),
+    "another config": ("last/config.json", lambda d: d.replace(b'"dropout": 0.1', b'"dropout": 0.5'), "its dropout is 0.5"),
+    "no config": ("last/config.json", "gone", "no config.json"),
+    "hostile rows": ("metrics.jsonl", b'{"step": 1}\n{"step": "\x1b[31m"}\n', "is not a"),
+    "rows that are none": ("metrics.jsonl", b"[]\n", "a row is an object with a step"),
+    "half a run.json": ("run.json", lambda data: data[:50], "run.json is not a JSON file"),
+    "a run.json of others": ("run.json", b'{"name": "package"}', "not that of a training run"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_or_hostile_run_is_one_sentence_and_stays_as_it_is(half_done: Path, tmp_path: Path, name: str) -> None:
+    import shutil
+
+    from safetensors.torch import load, save
+
+    out = tmp_path / "run"
+    shutil.copytree(half_done, out)
+    file, change, says = DAMAGES[name]
+    if change == "gone":
+        (out / file).unlink()
+    elif change is None:
+        found = load((out / file).read_bytes())
+        (out / file).write_bytes(save({name: value[..., :1].clone() if value.dim() else value for name, value in found.items()}))
+    else:
+        (out / file).write_bytes(change if isinstance(change, bytes) else change((out / file).read_bytes()))
+    before = snapshot(out)
+    with pytest.raises(FileError, match=says) as caught:
+        run(out)
+    assert "\n" not in str(caught.value) and "\x1b" not in str(caught.value)
+    assert snapshot(out) == before
+
+
+# Disks -------------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """The system writes no larger ones: a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(half_done: Path, tmp_path: Path) -> None:
+    import shutil
+
+    out = tmp_path / "run"
+    shutil.copytree(half_done, out)
+    before = snapshot(out / "last")
+    with files_of_at_most(20_000), pytest.raises(FileError, match=r"File too large"):
+        run(out)
+    assert snapshot(out / "last") == before
+    assert same(run(out).model, run(tmp_path / "whole").model)
+    assert not list(out.rglob(".*"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_a_read_only_folder_is_one_sentence(half_done: Path) -> None:
+    os.chmod(half_done, 0o500)
+    try:
+        with pytest.raises(FileError, match="Permission denied"):
+            run(half_done)
+    finally:
+        os.chmod(half_done, 0o700)
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence() -> None:
+    with pytest.raises(FileError, match="cannot write"):
+        run(Path("/proc/run"))
+
+
+def test_digests_differ(tmp_path: Path) -> None:
+    """The test's own eyes: weights of two steps are not taken for the same."""
+    one, two = (train(Progressions(), replace(PLAN, steps=n), progress=False) for n in (23, 24))
+    assert digest(one.model) != digest(two.model)
