@@ -36,6 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "studio": ("glyptic.cli.studio:StudioCommand", "the same pages live in the browser: edit a model, prove what it computes"),
     "train": ("glyptic.cli.train:TrainRunCommand", "train a transformer on a task, resumable anywhere; under torchrun on many"),
     "evaluate": ("glyptic.cli.evaluate:EvaluateCommand", "how well the model of a run does on data it was not trained on"),
+    "generate": ("glyptic.cli.generate:GenerateCommand", "let a trained decoder go on after a prompt, as it comes"),
+    "translate": ("glyptic.cli.translate:TranslateCommand", "translate texts with a trained encoder–decoder"),
+    "recipes": ("glyptic.cli.recipes:RecipesCommand", "train by recipes, and see whether each reaches what it should"),
+    "experiment": ("glyptic.cli.experiment:ExperimentCommand", "a claim of the lectures tried by small trainings"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (

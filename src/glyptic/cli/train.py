@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
 from glyptic.arguments import Count, FolderToFill, Number, Readable, shown
-from glyptic.errors import FileError, GlypticError, InputError
-from glyptic.files import quoted_path, read_bytes
+from glyptic.errors import InputError
+from glyptic.files import quoted_path
 from glyptic.nn.config import AttentionBackend, FeedForwardKind, NormKind, NormPlace, Positions, known
 from glyptic.train.metrics import LogName
 from glyptic.train.plan import Plan
+
+if TYPE_CHECKING:
+    from glyptic.train.recipes import Recipe
 
 TaskName = Annotated[Positional[str], arg(metavar="TASK")]
 
@@ -100,7 +103,9 @@ class TrainRunCommand(ModelFlags, Plan):
         place = next((word.partition("=")[2] for word in words if word.startswith("--recipe=")), place)
         if place is None or not Path(place).is_file():  # one that is not there is told with the other flags
             return None
-        return cls(**read_recipe(Path(place)), recipe=Path(place))
+        from glyptic.train.recipes import read_recipe
+
+        return cls(**_as_flags(read_recipe(Path(place))), recipe=Path(place))
 
     def changes(self) -> dict[str, Any]:
         """The fields of the model that are given."""
@@ -143,24 +148,12 @@ def _field(text: str) -> tuple[str, Any]:
         return name, None if value == "none" else value
 
 
-def read_recipe(path: Path) -> dict[str, Any]:
-    """What a recipe says of task, model and plan, as fields of the command; its other parts are for those who read it."""
-    where = quoted_path(path)
-    try:
-        found = tomllib.loads(read_bytes(path, 1 << 20, "a recipe").decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileError(f"{where} is not a recipe: {shown(str(error))[1:-1]}.") from None
-    plan, model = found.get("plan", {}), found.get("model", {})
-    if not isinstance(found.get("task"), str) or not isinstance(plan, dict) or not isinstance(model, dict):
-        raise FileError(f"{where} is not a recipe: it has a task, a text, and may have tables [model] and [plan].")
-    try:
-        known(plan, kind=Plan)
-        known(model)
-    except GlypticError as error:
-        raise FileError(f"{where}: {error}") from None
+def _as_flags(recipe: Recipe) -> dict[str, Any]:
+    """What a recipe says of task, model and plan, as fields of the command."""
     flags = {field.name for field in fields(ModelFlags)}
-    further = tuple(f"{name}={_toml(value)}" for name, value in model.items() if name not in flags)
-    return {"task": found["task"], **plan, **{name: value for name, value in model.items() if name in flags}, "model": further}
+    further = tuple(f"{name}={_toml(value)}" for name, value in recipe.model.items() if name not in flags)
+    named = {name: value for name, value in recipe.model.items() if name in flags}
+    return {"task": recipe.task, **asdict(recipe.plan), **named, "model": further}
 
 
 def _toml(value: Any) -> str:

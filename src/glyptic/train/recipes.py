@@ -105,12 +105,16 @@ def run_recipe(recipe: Recipe, out: Path | None = None, *, small: bool = False, 
     plan = recipe.plan
     if small:
         batch = plan.accumulate * max(1, 8 // plan.accumulate)
-        plan = replace(plan, steps=_SMALL, batch=batch, warmup=min(plan.warmup, 2), evaluate=_SMALL, save=_SMALL, record=2)
+        plan = replace(
+            plan, steps=_SMALL, batch=batch, warmup=min(plan.warmup, 2), evaluate=_SMALL, save=_SMALL, record=2
+        )
     begun = time.process_time()
     done = train(task, plan, config=config, out=out, progress=progress)
     seconds = time.process_time() - begun
     last = done.rows[-1]
-    metrics = {name.removeprefix("evaluation_"): value for name, value in last.items() if name.startswith("evaluation_")}
+    metrics = {
+        name.removeprefix("evaluation_"): value for name, value in last.items() if name.startswith("evaluation_")
+    }
     return RecipeResult(recipe.name, metrics, done.step, seconds, "" if small else _missed(recipe, metrics))
 
 
@@ -130,5 +134,3 @@ def recipes_in(folder: Path) -> list[Path]:
     if not found:
         raise FileError(f"{quoted_path(folder)} has no recipes (.toml) in it.")
     return found
-
-

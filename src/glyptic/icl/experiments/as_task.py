@@ -50,7 +50,9 @@ class RegressionTask:
         if config.has_final_norm and config.norm != "none":
             raise ModelError("final_norm=True leaves no answer its size; let it be False.")
         if config.positions == "learned" and config.context < self.N + 1:
-            raise ModelError(f"context={config.context}, and {self.name} has {self.N + 1} tokens; let it be {self.N + 1}.")
+            raise ModelError(
+                f"context={config.context}, and {self.name} has {self.N + 1} tokens; let it be {self.N + 1}."
+            )
 
     def batch(self, seed: int, step: int, size: int) -> Minibatch:
         return _minibatch(sample(LinearTask(self.d), np.random.default_rng([seed, step]), size, self.N))

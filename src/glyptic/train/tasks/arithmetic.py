@@ -80,7 +80,9 @@ class ReckoningTask:
         if config.vocabulary != size:
             raise ModelError(f"vocabulary={config.vocabulary}, and {self.name} has {size} tokens; let it be {size}.")
         if config.positions == "learned" and config.context < length:
-            raise ModelError(f"context={config.context}, and {self.name} is written with {length} tokens; let it be {length}.")
+            raise ModelError(
+                f"context={config.context}, and {self.name} is written with {length} tokens; let it be {length}."
+            )
 
     def problems(self, rng: np.random.Generator, count: int, held: bool) -> Rows:
         """Problems of one draw, all held out or none."""
@@ -107,7 +109,9 @@ class ReckoningTask:
 
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
         logits = model(*batch.inputs)
-        return cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+        return cross_entropy(
+            logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
+        )
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """On held-out problems, which the model writes out itself; its answer is right if all its tokens are."""

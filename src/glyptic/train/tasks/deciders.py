@@ -59,7 +59,9 @@ class LanguageTask:
                 "kind='decoder' with head='class' and classes=2, NO and YES."
             )
         if config.vocabulary != letters:
-            raise ModelError(f"vocabulary={config.vocabulary}, and {self.name} has {letters} letters; let it be {letters}.")
+            raise ModelError(
+                f"vocabulary={config.vocabulary}, and {self.name} has {letters} letters; let it be {letters}."
+            )
         if config.positions == "learned" and config.context < self.max_length:
             raise ModelError(
                 f"context={config.context} is shorter than the words of {self.name}, which have up to {self.max_length} letters; "
@@ -83,7 +85,9 @@ class LanguageTask:
 
     def held(self, words: Letters) -> Any:
         """(B, T) → which beginnings training never has as a target."""
-        short = next(n for n in range(1, 64) if len(self.language.alphabet) ** n >= _NEVER_HELD_OUT or n >= self.max_length)
+        short = next(
+            n for n in range(1, 64) if len(self.language.alphabet) ** n >= _NEVER_HELD_OUT or n >= self.max_length
+        )
         held = held_out.prefixes(words, self.held_out, short)
         for word in self._numbers():
             if len(word) <= words.shape[1]:
@@ -92,7 +96,9 @@ class LanguageTask:
 
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
         logits = at_every_place(model, batch.inputs[0])
-        return cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+        return cross_entropy(
+            logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
+        )
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """On held-out words; without any, on all words if these are not too many, else on words that are drawn.
@@ -172,7 +178,9 @@ def _task(
     for word in words:
         if not 1 <= len(word) <= max_length or not set(word) <= set(language.alphabet):
             what = f"a word of 1 to {max_length} of the letters {' '.join(language.alphabet)}"
-            raise InputError(f"{called}: also has {shown(word)}, which is not {what}; words are written with + between them.")
+            raise InputError(
+                f"{called}: also has {shown(word)}, which is not {what}; words are written with + between them."
+            )
     said = [*(_by_name(name, value) for name, value in given.items()), f"max_length={max_length}"]
     said += [f"held_out={held}"] if held != 8 else []
     said += [f"also={also}"] if also else []
@@ -186,8 +194,15 @@ def _by_name(name: str, value: Any) -> str:
 
 
 def _alphabet(called: str, vocabulary: str, letter: str = "") -> tuple[str, ...]:
-    if not vocabulary or len(set(vocabulary)) < len(vocabulary) or not vocabulary.isprintable() or set(", =+") & set(vocabulary):
-        raise InputError(f"{called}: the vocabulary {shown(vocabulary)} must be letters, each once, and no space, comma, = or +.")
+    if (
+        not vocabulary
+        or len(set(vocabulary)) < len(vocabulary)
+        or not vocabulary.isprintable()
+        or set(", =+") & set(vocabulary)
+    ):
+        raise InputError(
+            f"{called}: the vocabulary {shown(vocabulary)} must be letters, each once, and no space, comma, = or +."
+        )
     if letter and (letter not in vocabulary or len(letter) != 1):
         raise InputError(f"{called}: {shown(letter)} is not a letter of the vocabulary {shown(vocabulary)}.")
     return tuple(vocabulary)
@@ -219,7 +234,9 @@ def by_expression(
 
 
 @checked
-def of_automaton(automaton: Automaton, max_length: WordLength = 12, held_out: HeldOut = 8, also: str = "") -> LanguageTask:
+def of_automaton(
+    automaton: Automaton, max_length: WordLength = 12, held_out: HeldOut = 8, also: str = ""
+) -> LanguageTask:
     """The language of any automaton whose symbols are single characters; in Python alone, for it has no name to be opened by.
 
     >>> from glyptic.languages import Automaton
@@ -321,7 +338,9 @@ def majority(
 
 
 @checked
-def palindromes(max_length: WordLength = 12, vocabulary: str = "01", held_out: HeldOut = 8, also: str = "") -> LanguageTask:
+def palindromes(
+    max_length: WordLength = 12, vocabulary: str = "01", held_out: HeldOut = 8, also: str = ""
+) -> LanguageTask:
     """Whether the input reads the same backwards."""
     language = Palindromes(_alphabet("palindromes", vocabulary))
     return _task("palindromes", _unusual(vocabulary), language, max_length, held_out, also)

@@ -23,7 +23,9 @@ def places(seed: int, first: int, count: int, size: int) -> list[tuple[int, int]
     >>> places(0, 4, 2, 3) == walk[4:]
     True
     """
-    return [(place // size, int(_order(seed, place // size, size)[place % size])) for place in range(first, first + count)]
+    return [
+        (place // size, int(_order(seed, place // size, size)[place % size])) for place in range(first, first + count)
+    ]
 
 
 @lru_cache(maxsize=4)

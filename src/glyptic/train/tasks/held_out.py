@@ -54,7 +54,9 @@ def drawn(draw: Callable[[int], Rows], count: int, one_in: int, held: bool) -> R
         if not missing:
             return np.concatenate(found)
     what = "held out" if held else "not held out"
-    raise InputError(f"of {count} examples {missing} that are {what} were not found; make the task larger, or held_out=0.")
+    raise InputError(
+        f"of {count} examples {missing} that are {what} were not found; make the task larger, or held_out=0."
+    )
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -82,7 +82,10 @@ class ImageTask:
         images, labels = as_numbers(self.pixels[self.held]), torch.from_numpy(self.labels[self.held])
         device = next(model.parameters()).device
         logits = torch.cat([model(part.to(device)).float().cpu() for part in images.split(256)])
-        return {"loss": float(cross_entropy(logits, labels)), "accuracy": float((logits.argmax(-1) == labels).double().mean())}
+        return {
+            "loss": float(cross_entropy(logits, labels)),
+            "accuracy": float((logits.argmax(-1) == labels).double().mean()),
+        }
 
     def files(self) -> Mapping[str, bytes]:
         said = {"kind": "images", "classes": [*self.classes]}
@@ -99,12 +102,17 @@ def _moved(image: Pixels, down: int, right: int) -> Pixels:
     height, width = image.shape[1:]
     moved = np.full_like(image, image[:, :1, :1])
     rows, columns = slice(max(0, down), height + min(0, down)), slice(max(0, right), width + min(0, right))
-    back_rows, back_columns = slice(max(0, -down), height + min(0, -down)), slice(max(0, -right), width + min(0, -right))
+    back_rows, back_columns = (
+        slice(max(0, -down), height + min(0, -down)),
+        slice(max(0, -right), width + min(0, -right)),
+    )
     moved[:, rows, columns] = image[:, back_rows, back_columns]
     return moved
 
 
-def _task(name: str, classes: tuple[str, ...], shift: int, pixels: Pixels, labels: Any, one_in: int, where: str) -> ImageTask:
+def _task(
+    name: str, classes: tuple[str, ...], shift: int, pixels: Pixels, labels: Any, one_in: int, where: str
+) -> ImageTask:
     held = np.array([is_held_out(image.tobytes(), one_in) for image in pixels])
     if held.all() or not held.any():
         raise FileError(
@@ -144,7 +152,9 @@ def images(
     if channels == 2:
         raise InputError("channels is 2, and must be 1, for grey, or 3, for colours.")
     if "," in folder:
-        raise InputError(f"the folder {quoted_path(folder)} has a comma in its name, which separates parameters; rename it.")
+        raise InputError(
+            f"the folder {quoted_path(folder)} has a comma in its name, which separates parameters; rename it."
+        )
     found = _files(Path(folder))
     pixels = np.stack([_pixels(path, size, channels) for _, paths in found for path in paths])
     labels = [number for number, (_, paths) in enumerate(found) for _ in paths]
@@ -185,11 +195,15 @@ def _pixels(path: Path, size: int, channels: int) -> Pixels:
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(data))
             if image.width * image.height > _MOST_PIXELS:
-                raise FileError(f"{quoted_path(path)} has {image.width} × {image.height} pixels, too many for an image.")
+                raise FileError(
+                    f"{quoted_path(path)} has {image.width} × {image.height} pixels, too many for an image."
+                )
             scaled = image.convert("L" if channels == 1 else "RGB").resize((size, size), Image.Resampling.BILINEAR)
     except FileError:
         raise
     except Exception as error:  # a damaged file raises whatever its decoder stumbles over
-        raise FileError(f"{quoted_path(path)} is not an image that can be read: {type(error).__name__}; remove it.") from None
+        raise FileError(
+            f"{quoted_path(path)} is not an image that can be read: {type(error).__name__}; remove it."
+        ) from None
     array = np.asarray(scaled, dtype=np.uint8)
     return array[None] if channels == 1 else array.transpose(2, 0, 1)

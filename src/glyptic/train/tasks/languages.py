@@ -29,6 +29,9 @@ class FormalLanguage(Protocol):
     def members(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
         """`count` members of a length; None if there are none."""
 
+    def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        """`count` words of a length that are no members, or hardly ever; None if there are none."""
+
 
 @dataclass(frozen=True)
 class Regular:
@@ -41,7 +44,10 @@ class Regular:
         return self.automaton.alphabet
 
     def beginnings(self, words: Letters) -> Verdict:
-        moves, accepting = np.array(self.automaton.moves), np.isin(range(len(self.automaton.moves)), [*self.automaton.accepting])
+        moves, accepting = (
+            np.array(self.automaton.moves),
+            np.isin(range(len(self.automaton.moves)), [*self.automaton.accepting]),
+        )
         state = np.full(len(words), self.automaton.start)
         found = np.empty(words.shape, dtype=bool)
         for place in range(words.shape[1]):
@@ -55,8 +61,15 @@ class Regular:
         >>> Regular(regular("(01)*")).members(np.random.default_rng(0), 4, 2).tolist()
         [[0, 1, 0, 1], [0, 1, 0, 1]]
         """
+        return self._walked(rng, length, count, True)
+
+    def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        """Each as likely as the other too: random words may be nearly all members."""
+        return self._walked(rng, length, count, False)
+
+    def _walked(self, rng: np.random.Generator, length: int, count: int, accepted: bool) -> Letters | None:
         moves = np.array(self.automaton.moves)
-        goal = np.isin(range(len(moves)), [*self.automaton.accepting]).astype(float)
+        goal = (np.isin(range(len(moves)), [*self.automaton.accepting]) == accepted).astype(float)
         return walked(rng, [moves] * length, goal, self.automaton.start, count)
 
 
@@ -98,8 +111,17 @@ class Majority:
         """The votes are drawn, more than half, and shuffled; the other letters are any."""
         votes = rng.integers(length // 2 + 1, length + 1, count)
         yes = rng.permuted(np.arange(length)[None, :] < votes[:, None], axis=1)
-        others = np.array([k for k in range(len(self.alphabet)) if k != self.letter] or [self.letter])
-        return np.where(yes, self.letter, others[rng.integers(0, len(others), yes.shape)])
+        letters = np.array([k for k in range(len(self.alphabet)) if k != self.letter] or [self.letter])
+        return np.where(yes, self.letter, letters[rng.integers(0, len(letters), yes.shape)])
+
+    def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        """In the same way, with at most half of the votes."""
+        votes = rng.integers(0, length // 2 + 1, count)
+        yes = rng.permuted(np.arange(length)[None, :] < votes[:, None], axis=1)
+        letters = np.array([k for k in range(len(self.alphabet)) if k != self.letter])
+        return (
+            None if not len(letters) else np.where(yes, self.letter, letters[rng.integers(0, len(letters), yes.shape)])
+        )
 
 
 @dataclass(frozen=True)
@@ -117,6 +139,9 @@ class Palindromes:
     def members(self, rng: np.random.Generator, length: int, count: int) -> Letters:
         half = rng.integers(0, len(self.alphabet), (count, (length + 1) // 2))
         return np.concatenate([half, half[:, : length // 2][:, ::-1]], axis=1)
+
+    def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        return rng.integers(0, len(self.alphabet), (count, length))
 
 
 @dataclass(frozen=True)
@@ -161,26 +186,32 @@ class Dyck:
             height = np.where(shut, height, height + 1)
         return letters
 
+    def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        return rng.integers(0, len(self.alphabet), (count, length))
+
 
 def words_of(rng: np.random.Generator, language: FormalLanguage, length: int, count: int) -> Letters:
     """Words of one length to learn from, members and others as evenly as the language admits.
 
     Half are members. Of the others half are members with up to three letters drawn anew, since what is nearly a member teaches
-    most, and half are any words; one that turns out a member is drawn anew a few times.
+    most; those that still are members are drawn anew as the other half is, which is any of the others.
     """
-    size = len(language.alphabet)
-    members = language.members(rng, length, count - count // 2 + count // 4)
-    anything = rng.integers(0, size, (count, length))
-    if members is None:
-        return anything
-    yes, near = members[: count - count // 2], members[count - count // 2 :].copy()
+    size, half = len(language.alphabet), count - count // 2
+    members = language.members(rng, length, half + count // 4)
+    others = language.others(rng, length, count // 2)
+    if members is None or others is None:
+        only = members if others is None else language.others(rng, length, count)
+        assert only is not None  # a word is a member or it is none
+        return only[np.arange(count) % len(only)]
+    near = members[half:].copy()
     for _ in range(3):
         rows = np.flatnonzero(rng.random(len(near)) < 2 / 3)
         near[rows, rng.integers(0, length, len(rows))] = rng.integers(0, size, len(rows))
-    others = np.concatenate([near, anything[: count // 2 - len(near)]])
-    for _ in range(10):
-        wrong = np.flatnonzero(language.beginnings(others)[:, -1]) if len(others) else np.array([], dtype=np.int64)
-        if not len(wrong):
+    others[: len(near)] = np.where(language.beginnings(near)[:, -1:], others[: len(near)], near)
+    for _ in range(50):
+        wrong = np.flatnonzero(language.beginnings(others)[:, -1])
+        again = language.others(rng, length, len(wrong)) if len(wrong) else None
+        if again is None:
             break
-        others[wrong] = rng.integers(0, size, (len(wrong), length))
-    return rng.permutation(np.concatenate([yes, others]))
+        others[wrong] = again
+    return rng.permutation(np.concatenate([members[:half], others]))

@@ -63,7 +63,9 @@ class TextTask:
             shift = int(np.random.default_rng([seed, epoch, 1]).integers(0, min(spare, self.context) + 1))
             starts.append(shift + which * self.context)
         rows = np.stack([self.train[start : start + self.context + 1] for start in starts]).astype(np.int64)
-        return Minibatch((torch.from_numpy(rows[:, :-1].copy()),), torch.from_numpy(rows[:, 1:].copy()), size * self.context)
+        return Minibatch(
+            (torch.from_numpy(rows[:, :-1].copy()),), torch.from_numpy(rows[:, 1:].copy()), size * self.context
+        )
 
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
         return cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), label_smoothing=smoothing)
@@ -75,7 +77,9 @@ class TextTask:
         rows = np.stack([self.test[k * length : (k + 1) * length + 1] for k in range(count)]).astype(np.int64)
         total, device = 0.0, next(model.parameters()).device
         for part in torch.from_numpy(rows).to(device).split(32):
-            total += float(cross_entropy(model(part[:, :-1]).float().flatten(0, 1), part[:, 1:].flatten(), reduction="sum"))
+            total += float(
+                cross_entropy(model(part[:, :-1]).float().flatten(0, 1), part[:, 1:].flatten(), reduction="sum")
+            )
         loss = total / (count * length)
         return {"loss": loss, "bits_per_byte": loss / log(2) / self.bytes_a_token, "perplexity": exp(min(loss, 700))}
 
@@ -91,7 +95,9 @@ def text(
     if 0 < vocabulary <= 256:
         raise InputError(f"vocabulary is {vocabulary}, and must be 0, for bytes, or above 256, for byte pairs.")
     if "," in file:
-        raise InputError(f"the file {quoted_path(file)} has a comma in its name, which separates parameters; rename it.")
+        raise InputError(
+            f"the file {quoted_path(file)} has a comma in its name, which separates parameters; rename it."
+        )
     said = read_text(file, "a text to learn from has some words")
     cut = len(said) - len(said) // 10
     tokens: Tokens = BytePairs.learned(said[:cut].splitlines(keepends=True), vocabulary) if vocabulary else Bytes()

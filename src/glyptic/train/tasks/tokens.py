@@ -149,7 +149,9 @@ class Pieces:
     @classmethod
     def of(cls, texts: Iterable[str], characters: bool = False) -> Pieces:
         """All pieces that occur in some texts."""
-        return cls(tuple(sorted({piece for text in texts for piece in (text if characters else pieces(text))})), characters)
+        return cls(
+            tuple(sorted({piece for text in texts for piece in (text if characters else pieces(text))})), characters
+        )
 
     @property
     def size(self) -> int:

@@ -80,7 +80,9 @@ class TranslationTask:
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
         """What is padding in the target sees only what is before it, and nothing that counts sees it."""
         logits = model(*batch.inputs)
-        return cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
+        return cross_entropy(
+            logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
+        )
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """On held-out pairs: the loss, and how many translations (of the most likely token each time) are the target itself."""
@@ -227,9 +229,9 @@ def _generated(what: Literal["numbers", "dates"], source: Tongue, target: Tongue
     if source == target:
         raise InputError(f"source and target are both {source}; choose two of es, en, digits.")
     pairs = Generated(what, source, target, most)
-    # every word occurs in these, and so does the longest text: below a thousand, thousands, and both alike
+    # every word occurs in these, and so does the longest text: below a thousand, thousands, and both alike, whatever `most` is
     some = {n * times for n in range(1000) for times in (1, 1000, 1001)} if what == "numbers" else _some_days()
-    written = [text for number in sorted(some) if number <= most for text in pairs.write(number)]
+    written = [text for number in sorted(some) for text in pairs.write(number)]
     tokens = Pieces.of(written)
     longest = max(map(len, map(tokens.encode, written)))
     named = f"{what}:{source},{target}" + (f",most={most}" if what == "numbers" else "")
@@ -282,7 +284,9 @@ def pairs(
 ) -> TranslationTask:
     """Your own pairs: a file in UTF-8, on each line a source, a tab and a target."""
     if "," in file:
-        raise InputError(f"the file {quoted_path(file)} has a comma in its name, which separates parameters; rename it.")
+        raise InputError(
+            f"the file {quoted_path(file)} has a comma in its name, which separates parameters; rename it."
+        )
     said = read_text(file, "on each line it has a source, a tab and a target")
     found = list(_pairs_in(said, file))
     sides = [is_held_out(source.encode(), held_out) for source, _ in found]
@@ -295,7 +299,9 @@ def pairs(
         )
     made = Pieces.of((text for pair in found for text in pair), characters=tokens == "characters")
     longest = max(len(made.encode(text)) for pair in found for text in pair)
-    name = f"pairs:{'file=' if '=' in file else ''}{file},tokens={tokens}" + (f",held_out={held_out}" if held_out != 10 else "")
+    name = f"pairs:{'file=' if '=' in file else ''}{file},tokens={tokens}" + (
+        f",held_out={held_out}" if held_out != 10 else ""
+    )
     return TranslationTask(name, OfFile(digest(said.encode()), train, test), made, longest)
 
 
@@ -310,4 +316,3 @@ def _pairs_in(said: str, file: str) -> Iterator[Pair]:
                 f"line {number} of {quoted_path(file)}, {shown(line)}, has {what}; write a source, one tab and a target."
             )
         yield parts[0], parts[1]
-

@@ -1,0 +1,52 @@
+"""`glyptic recipes`: results by the files that make them, run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from glyptic.arguments import FolderToFill, Readable
+
+
+@dataclass(frozen=True)
+class RecipesCommand:
+    """Train by recipes, one after the other, and say of each whether it reaches what it should; status 1 if one does not.
+
+    A recipe is a plain file: a task, what differs from its usual model and plan, what it should reach, and what it did. Each
+    is a run in a folder of its own: interrupted, the same words go on where it was.
+
+    Examples: glyptic recipes recipes --out runs
+              glyptic recipes recipes/parity.toml recipes/digits.toml
+              glyptic recipes recipes --small
+    """
+
+    place: Annotated[Positional[tuple[str, ...]], arg(metavar="[FILE]")] = ("recipes",)
+    """Recipes, or folders of them."""
+    out: Annotated[FolderToFill | None, arg(metavar="FOLDER")] = None
+    """Keep the runs here, in a folder of its name each; left out, they are not kept."""
+    small: bool = False
+    """A few steps of each, to see that all of it runs; nothing is judged."""
+
+    def main(self) -> int:
+        from glyptic.train.recipes import read_recipe, recipes_in, run_recipe
+
+        places = [Readable("either")("FILE", place) for place in self.place]
+        files = [file for place in places for file in (recipes_in(place) if place.is_dir() else [place])]
+        recipes = [read_recipe(file) for file in files]  # all are read before any is run
+        missed = 0
+        for recipe in recipes:
+            folder = (
+                None if self.out is None else Path(self.out) / (f"{recipe.name}-small" if self.small else recipe.name)
+            )
+            done = run_recipe(recipe, folder, small=self.small)
+            measured = ", ".join(f"{name} {value:.4g}" for name, value in done.metrics.items())
+            said = "small" if self.small else f"MISSED: {done.missed}" if done.missed else "reached"
+            print(
+                f"{recipe.name}: {measured}; {done.steps} steps, {done.seconds:.0f} s of processor time; {said}",
+                flush=True,
+            )
+            missed += bool(done.missed)
+        return int(missed > 0)

@@ -1,0 +1,86 @@
+"""Kinds of positions beyond the trained length: deciders trained on words to 16 letters, asked about words to 64.
+
+Two languages: in one two neighbours matter (the word 11 occurs), in the other no order does (most letters are 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from glyptic import figures
+from glyptic.train.experiments.study import Row, Trial
+from glyptic.train.plan import Plan
+from glyptic.train.tasks.deciders import LanguageTask
+from glyptic.train.tasks.languages import words_of
+
+CLAIM = (
+    "Sinusoidal, relative and rotary positions extrapolate well to longer sequences; learned ones are limited "
+    "(deep-learning class)."
+)
+KINDS = ("learned", "sinusoidal", "rotary", "t5", "shaw", "transformer_xl", "alibi", "none")
+_TASKS = {"the word 11 occurs": "contains:11,16,held_out=0", "majority": "majority:16,held_out=0"}
+_LENGTHS = (8, 16, 24, 32, 48, 64)
+_TRAINED, _WORDS = 16, 512
+
+
+def trials(small: bool) -> list[Trial]:
+    plan = Plan(steps=4 if small else 1500, batch=64, rate=0.003, evaluate=10**9, record=10**9)
+    return [
+        Trial(
+            {"language": language, "positions": kind},
+            name,
+            {"layers": 2, "width": 32, "heads": 4, "context": _LENGTHS[-1], "positions": kind}
+            | ({"backend": "reference"} if kind == "shaw" else {}),
+            plan,
+            {"lengths": _LENGTHS},
+        )
+        for language, name in _TASKS.items()
+        for kind in (("learned", "rotary") if small else KINDS)
+    ]
+
+
+def measured(trial: Trial) -> Row:
+    """Accuracy on words of each length, half of them members."""
+    model, task = trial.trained()
+    assert isinstance(task, LanguageTask)
+    found: Row = {}
+    for length in _LENGTHS:
+        words = words_of(np.random.default_rng([1, length]), task.language, length, _WORDS)
+        truth = torch.from_numpy(task.language.beginnings(words)[:, -1])
+        with torch.no_grad():
+            said = model(torch.from_numpy(words)).argmax(-1).bool()
+        found[str(length)] = float((said == truth).double().mean())
+    return found
+
+
+def draw(rows: Sequence[Row]) -> Any:
+    figure, axes = figures.new(1, len(_TASKS))
+    colours = dict(zip(KINDS, figures.distinct(len(KINDS)), strict=True))
+    for place, language in zip(axes, _TASKS, strict=True):
+        for row in rows:
+            if row["language"] == language:
+                kind = row["positions"]
+                place.plot(_LENGTHS, [row[str(n)] for n in _LENGTHS], marker="o", ms=4, color=colours[kind], label=kind)
+        place.axvline(_TRAINED, color=figures.COLOURS["muted"], lw=1, ls=":")
+        place.set_xlabel("letters in a word (trained to 16)")
+        place.set_ylabel("accuracy, balanced words")
+        place.set_ylim(0.4, 1.03)
+        place.set_title(language)
+    figures.titled(axes[-1], legend="beside")
+    return figure
+
+
+def verdict(rows: Sequence[Row]) -> str:
+    said = []
+    for language in _TASKS:
+        own = {row["positions"]: row for row in rows if row["language"] == language}
+        far = ", ".join(f"{kind} {row['32']:.0%} and {row['64']:.0%}" for kind, row in own.items())
+        said.append(f"{language}, at 32 and at 64 letters: {far}")
+    promised = ("sinusoidal", "rotary", "t5", "transformer_xl")
+    good = [row["64"] >= 0.95 for row in rows if row["positions"] in promised]
+    what = "confirmed" if good and all(good) else "refuted as it is said"
+    return f"{what} ({sum(good)} of {len(good)} are above 95 % at four times the length): {'; '.join(said)}"

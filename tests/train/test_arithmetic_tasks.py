@@ -1,0 +1,164 @@
+"""Arithmetic: questions, chains and answers against Python's own and sympy's; what is learned and what is held out."""
+
+import numpy as np
+import pytest
+import torch
+from sympy.combinatorics import Permutation
+
+from glyptic import nn
+from glyptic.errors import GlypticError, ModelError
+from glyptic.train.task import IGNORED
+from glyptic.train.tasks import arithmetic, registry
+from glyptic.train.tasks.tokens import Symbols
+
+NAMES = [
+    "addition:3",
+    "addition:2,yes",
+    "modular-sum:7,5",
+    "modular-sum:11,6,yes",
+    "squaring:97,9",
+    "squaring:1019,16,yes",
+]
+NAMES += ["s5:5", "s5:7,yes", "s5:3,yes,all"]
+
+
+def texts(
+    task: arithmetic.ReckoningTask, count: int, held: bool = False
+) -> list[tuple[list[str], list[str], list[str]]]:
+    """Questions, thoughts and answers as tokens."""
+    problems = task.problems(np.random.default_rng(5), count, held)
+    parts = task.reckoning.written(problems)
+    return [tuple([task.reckoning.tokens[k] for k in part[row]] for part in parts) for row in range(count)]  # type: ignore[misc]
+
+
+def test_sums_are_sums() -> None:
+    for question, thought, answer in texts(registry.open("addition:4,chain=yes"), 200):
+        a, b = "".join(question).rstrip("=").split("+")
+        assert int("".join(answer)) == int(a) + int(b) and len(answer) == 5
+        assert "".join(thought[::2][::-1]) == "".join(answer[1:]) and thought[-1] == answer[0]
+        carries = [int((int(a[-k:]) + int(b[-k:])) >= 10**k) for k in range(1, 5)]
+        assert [*map(int, thought[1::2])] == carries
+
+
+def test_sums_modulo_m_are_so() -> None:
+    for question, thought, answer in texts(registry.open("modular-sum:7,5,yes"), 100):
+        numbers = [*map(int, question[:-1])]
+        assert [*map(int, thought + answer)] == [sum(numbers[: k + 1]) % 7 for k in range(5)] and question[-1] == "="
+
+
+def test_squares_are_powers() -> None:
+    for seed in range(12):
+        task = registry.open("squaring:1019,16,yes")
+        problems = task.problems(np.random.default_rng(seed), 20, held=False)
+        question, thought, answer = task.reckoning.written(problems)
+        times = question.shape[1] - 2
+        for row in range(20):
+            said = [*thought[row].tolist(), *answer[row].tolist()]
+            assert said == [pow(int(question[row, 0]), 2 ** (k + 1), 1019) for k in range(times)]
+
+
+@pytest.mark.parametrize("letters", ["all", "swaps"])
+def test_permutations_compose_as_sympy_composes_them(letters: str) -> None:
+    for question, thought, answer in texts(registry.open(f"s5:6,yes,{letters}"), 60):
+        given = [Permutation([int(k) - 1 for k in token]) for token in question[:-1]]
+        sofar = Permutation(4)
+        for permutation, said in zip(given, thought + answer, strict=True):
+            sofar = sofar * permutation  # sympy: the left one first
+            assert [int(k) - 1 for k in said] == sofar.array_form
+        if letters == "swaps":
+            assert all(permutation.length() == 2 for permutation in given)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_what_comes_after_the_question_is_learned(name: str) -> None:
+    task = registry.open(name)
+    for step in range(3):
+        batch = task.batch(seed=1, step=step, size=8)
+        tokens, targets = batch.inputs[0], batch.targets
+        equals = task.reckoning.tokens.index("=")
+        place = int((tokens[0] == equals).nonzero()[0])
+        assert (targets[:, :place] == IGNORED).all() and (targets[:, place:] != IGNORED).all()
+        assert torch.equal(targets[:, place:-1], tokens[:, place + 1 :])
+        _, thought, answer = task.reckoning.lengths
+        assert targets.shape[1] - place <= answer + thought * task.chain
+        assert tokens.max() < task.config().vocabulary and tokens.shape[1] <= task.config().context
+    assert torch.equal(task.batch(1, 0, 8).targets, task.batch(1, 0, 8).targets) and registry.open(task.name) == task
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_held_out_problems_are_never_drawn(name: str) -> None:
+    task = registry.open(name)
+    rng = np.random.default_rng(0)
+    held = {tuple(row) for _ in range(10) for row in task.problems(rng, 40, held=True).tolist()}
+    seen = {tuple(row) for _ in range(40) for row in task.problems(rng, 100, held=False).tolist()}
+    assert held and seen and not held & seen
+
+
+def test_what_is_held_out_is_about_one_in_so_many() -> None:
+    rows = np.random.default_rng(0).integers(0, 10, (20_000, 6))
+    assert 0.115 < arithmetic.held_out.whole(rows, 8).mean() < 0.135
+
+
+def test_an_answer_counts_only_when_the_model_writes_it_itself() -> None:
+    """A model that is made to be right: the answer of 0+0 alone is known to one that always writes 0."""
+    task = registry.open("addition:1,held_out=2")
+    model = nn.build(task.config().replace(layers=1, width=8, heads=1), seed=0).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model.stack.ln_final.bias.fill_(1.0)  # then the output matrix alone decides
+        model.output.weight[0] = 1.0
+        found = task.evaluate(model, 0)
+    zeros = np.mean([(row == 0).all() for row in _evaluated_problems(task)])
+    assert found["exact_match"] == zeros < 0.2
+
+
+def _evaluated_problems(task: arithmetic.ReckoningTask) -> np.ndarray:
+    rng = np.random.default_rng([0, 2**32 - 1])
+    return np.concatenate([task.problems(rng, 64, held=True) for _ in range(8)])
+
+
+def test_vocabularies_lie_beside_the_weights() -> None:
+    import json
+
+    task = registry.open("s5:4")
+    said = json.loads(task.files()["vocabulary.json"])
+    assert said["tokens"][0] == "12345" and len(said["tokens"]) == 121 == task.config().vocabulary
+    assert Symbols(tuple(said["tokens"])).encode("21345 =") == [24, 120]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "addition:0",
+        "addition:65",
+        "addition:3,maybe",
+        "addition:3,chain=",
+        "modular-sum:1",
+        "modular-sum:2,3",
+        "squaring:2,2",
+        "squaring:0",
+        "s5:1",
+        "s5:0",
+        "s5:4,yes,some",
+        "s5:4,held_out=1",
+        "addition:3,no,8,9",
+        "addition:-3",
+        "addition:3.5",
+    ],
+)
+def test_bad_names_are_one_sentence(name: str) -> None:
+    with pytest.raises(GlypticError) as caught:
+        registry.open(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_models_that_cannot_write_are_refused() -> None:
+    task = registry.open("addition:3")
+    for changes, said in (
+        ({"vocabulary": 13}, "has 12 tokens"),
+        ({"context": 5}, "12 tokens"),
+        ({"head": "class", "classes": 2}, "head"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            task.check(task.config().replace(**changes))

@@ -1,0 +1,323 @@
+"""Text, translation, images, regression: what is in a batch, what is held out, and files that cannot be learned from."""
+
+import io
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from glyptic import nn
+from glyptic.errors import FileError, GlypticError, ModelError
+from glyptic.train.task import IGNORED, Task
+from glyptic.train.tasks import registry, tokens, translation
+from glyptic.train.tasks.finite import places
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.txt"
+    path.write_text(
+        "".join(f"{hash(k) * 7919 % 10007} años, vida nueva — {k**5}.\n" for k in range(400)), encoding="utf-8"
+    )
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"palabra {k}\tword {k}\n" for k in range(200)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    folder, rng = tmp_path / "pictures", np.random.default_rng(0)
+    for name, level, ending in (("dark", 40, "png"), ("light", 200, "pgm")):
+        (folder / name).mkdir(parents=True)
+        for k in range(20):
+            noise = rng.integers(0, 30, (12, 10)) + level
+            Image.fromarray(noise.astype(np.uint8)).save(folder / name / f"{k}.{ending}")
+    (folder / ".hidden").mkdir()
+    return folder
+
+
+# ---------------------------------------------------------------- text
+
+
+@pytest.mark.parametrize("vocabulary", [0, 300])
+def test_windows_are_of_the_text_and_targets_come_next(book: Path, vocabulary: int) -> None:
+    task = registry.open(f"text:{book},{vocabulary},32")
+    said = book.read_text(encoding="utf-8")
+    for step in range(4):
+        batch = task.batch(seed=0, step=step, size=8)
+        assert torch.equal(batch.inputs[0][:, 1:], batch.targets[:, :-1]) and batch.targets.shape == (8, 32)
+        for row in batch.inputs[0].tolist():
+            assert task.tokens.decode(row).strip("�") in said
+    assert task.config().vocabulary == (vocabulary or 256)
+
+
+def test_an_epoch_sees_every_window_once_and_never_the_last_tenth(book: Path) -> None:
+    task = registry.open(f"text:{book},0,32")
+    windows = (len(task.train) - 1) // 32 - 1
+    rows = torch.cat([task.batch(3, step, 1).inputs[0] for step in range(windows)])
+    text = bytes(task.train.astype(np.uint8))
+    starts = sorted(text.find(bytes(row.to(torch.uint8).tolist())) for row in rows)
+    assert {later - earlier for earlier, later in pairwise(starts)} == {32}
+    again = torch.cat([task.batch(3, step, 1).inputs[0] for step in range(windows, 2 * windows)])
+    assert not torch.equal(rows, again)
+    assert len(task.train) + len(task.test) == len(book.read_bytes())
+    assert bytes(task.test.astype(np.uint8)) == book.read_bytes()[len(task.train) :]
+
+
+def test_the_loss_of_a_text_is_the_mean_over_its_tokens(book: Path) -> None:
+    task = registry.open(f"text:{book},0,16")
+    model = nn.build(task.config().replace(layers=1, width=8, heads=1), seed=0).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        found = task.evaluate(model, 0)
+    assert found["loss"] == pytest.approx(np.log(256), rel=1e-5) and found["bits_per_byte"] == pytest.approx(
+        8, rel=1e-5
+    )
+
+
+def test_a_vocabulary_of_pairs_is_learned_from_what_is_trained_on(book: Path, tmp_path: Path) -> None:
+    task = registry.open(f"text:{book},300,16")
+    (tmp_path / "beside").mkdir()
+    for name, data in task.files().items():
+        (tmp_path / "beside" / name).write_bytes(data)
+    opened = tokens.of_folder(tmp_path / "beside")
+    assert opened is not None and opened.size == 300
+    assert (
+        opened.encode("año 12 ☃") == task.tokens.encode("año 12 ☃")
+        and opened.decode(opened.encode("año 12 ☃")) == "año 12 ☃"
+    )
+
+
+def test_changed_data_make_another_task(book: Path) -> None:
+    before = registry.open(f"text:{book}")
+    assert repr(before) == repr(registry.open(before.name))
+    book.write_text(book.read_text(encoding="utf-8") + "More.\n", encoding="utf-8")
+    assert repr(registry.open(before.name)) != repr(before)
+
+
+def test_texts_that_cannot_be_learned_from(book: Path, tmp_path: Path) -> None:
+    bad = {"empty": b"", "blank": b" \n\n", "latin": b"a" * 100 + b"\n\xe9t\xe9", "short": b"too short"}
+    said = {
+        "empty": "is empty",
+        "blank": "is empty",
+        "latin": r"byte 101 \(line 2\) is 0xe9",
+        "short": "9 tokens, too few",
+    }
+    for name, data in bad.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FileError, match=said[name]):
+            registry.open(f"text:{tmp_path / name}")
+    for name in (
+        f"text:{tmp_path}",
+        f"text:{tmp_path}/nothing",
+        "text:/dev/zero",
+        "text:",
+        f"text:{book},100",
+        f"text:{book},0,1",
+    ):
+        with pytest.raises(GlypticError) as caught:
+            registry.open(name)
+        assert "\n" not in str(caught.value)
+    task = registry.open(f"text:{book}")
+    with pytest.raises(ModelError, match="vocabulary=10"):
+        task.check(task.config().replace(vocabulary=10))
+
+
+# ---------------------------------------------------------------- translation
+
+
+def test_number_words_are_right() -> None:
+    """Against words that we wrote down, where the package and Spanish differ among them."""
+    task = registry.open("numbers:es,en")
+    known = {
+        0: ("cero", "zero"),
+        16: ("dieciséis", "sixteen"),
+        1001: ("mil uno", "one thousand and one"),
+        21000: ("veintiún mil", "twenty-one thousand"),
+        31000: ("treinta y un mil", "thirty-one thousand"),
+        101101: ("ciento un mil ciento uno", "one hundred and one thousand, one hundred and one"),
+        500555: ("quinientos mil quinientos cincuenta y cinco", "five hundred thousand, five hundred and fifty-five"),
+    }
+    for number, pair in known.items():
+        assert task.pairs.write(number) == pair
+    assert registry.open("numbers:digits,es").pairs.write(42) == ("42", "cuarenta y dos")
+
+
+def test_dates_are_right() -> None:
+    leap = (date(2024, 2, 29) - date(1900, 1, 1)).days
+    assert registry.open("dates:en,digits").pairs.write(leap) == ("February 29, 2024", "2024-02-29")
+    assert registry.open("dates:digits,es").pairs.write(0) == ("1900-01-01", "1 de enero de 1900")
+
+
+@pytest.mark.parametrize("name", ["numbers:es,en", "numbers:en,digits,most=9999", "dates:es,digits", "dates:en,es"])
+def test_every_text_can_be_written_with_the_vocabulary(name: str) -> None:
+    task, rng = registry.open(name), np.random.default_rng(0)
+    for number in rng.integers(0, task.pairs.most + 1, 1500).tolist():
+        for text in task.pairs.write(number):
+            numbers = task.tokens.encode(text)
+            assert task.tokens.decode([*numbers, tokens.Pieces.END, 5]) == text and len(numbers) <= task.longest
+
+
+@pytest.mark.parametrize("name", ["numbers:es,en", "dates:es,digits", "pairs"])
+def test_held_out_pairs_are_never_trained_on(name: str, table: Path) -> None:
+    task = registry.open(f"pairs:{table}" if name == "pairs" else name)
+    held = {source for source, _ in task.pairs.testing(0, 256)}
+    seen = {source for source, _ in task.pairs.training(0, 0, 5000)}
+    assert len(held) >= 10 and len(seen) >= 100 and not held & seen
+
+
+def test_batches_are_by_length_and_shift_the_target(table: Path) -> None:
+    task = registry.open("numbers:es,en")
+    for step in range(8):
+        source, given, mask = task.batch(0, step, 16).inputs
+        target = task.batch(0, step, 16).targets
+        assert (given[:, 0] == tokens.Pieces.BEGIN).all()
+        for k in range(16):
+            row = target[k][target[k] != IGNORED].tolist()
+            assert row[-1] == tokens.Pieces.END and given[k, 1 : len(row)].tolist() == row[:-1]
+            assert mask[k].sum() == len(source[k][mask[k]]) > 0
+    padding = [1 - float(task.batch(0, step, 16).inputs[2].double().mean()) for step in range(32)]
+    unsorted = translation._padded([task.encoded(pair)[0] for pair in task.pairs.training(0, 0, 16)], 0)[1]
+    assert np.mean(padding) < 0.25 < 1 - float(unsorted.double().mean())
+
+
+def test_padding_has_no_part_in_the_loss() -> None:
+    """The loss of a batch is the mean of those of its rows alone, weighted by their targets."""
+    task = registry.open("numbers:es,en")
+    model = nn.build(task.config(), seed=0).eval()
+    rows = [task.encoded(pair) for pair in task.pairs.training(0, 0, 6)]
+    together = task.loss(model, translation._minibatch(rows))
+    alone = [(task.loss(model, translation._minibatch([row])).item(), len(row[1])) for row in rows]
+    mean = sum(loss * count for loss, count in alone) / sum(count for _, count in alone)
+    assert together.item() == pytest.approx(mean, rel=1e-5)
+
+
+def test_pairs_that_cannot_be_learned_from(tmp_path: Path) -> None:
+    bad = {
+        "empty": (b"", "is empty"),
+        "no_tab": (b"a\tb\nhola hello\n", r"line 2 of .* has no tab"),
+        "two_tabs": (b"a\tb\tc\n", "2 tabs"),
+        "half": (b"a\t\n", "an empty side"),
+        "latin": (b"a\t\xff\n", "byte 2"),
+        "one": (b"a\tb\n", "has 1 pairs"),
+    }
+    for name, (data, said) in bad.items():
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FileError, match=said):
+            registry.open(f"pairs:{tmp_path / name}")
+    for name in ("numbers:es,es", "numbers:fr,en", "numbers:es,en,0", "dates:es,en,5", "numbers:es,en,most=1e6"):
+        with pytest.raises(GlypticError):
+            registry.open(name)
+
+
+# ---------------------------------------------------------------- images
+
+
+def test_digits_are_those_of_scikit_learn() -> None:
+    task, data = registry.open("digits"), load_digits()
+    assert np.array_equal(np.round(task.pixels[:, 0] / (255 / 16)), data.images) and np.array_equal(
+        task.labels, data.target
+    )
+    assert 0.15 < task.held.mean() < 0.25 and set(task.labels[task.held]) == set(range(10))
+    known = {image.tobytes() for image in task.pixels[~task.held]}
+    assert not any(image.tobytes() in known for image in task.pixels[task.held])
+
+
+def test_training_sees_training_images_moved_by_a_pixel() -> None:
+    task = registry.open("digits")
+    images, labels = task.batch(0, 5, 64).inputs[0], task.batch(0, 5, 64).targets
+    known = {}
+    for image, label in zip(task.pixels[~task.held], task.labels[~task.held], strict=True):
+        for down in (-1, 0, 1):
+            for right in (-1, 0, 1):
+                shifted = np.roll(image, (down, right), axis=(1, 2))
+                known[shifted[:, 1:-1, 1:-1].tobytes()] = label
+    for image, label in zip(images, labels.tolist(), strict=True):
+        pixels = np.round((image.numpy() + 1) * 127.5).astype(np.uint8)
+        assert known[pixels[:, 1:-1, 1:-1].tobytes()] == label
+
+
+def test_a_folder_of_images(pictures: Path) -> None:
+    task = registry.open(f"images:{pictures},8,1")
+    assert task.classes == ("dark", "light") and task.pixels.shape == (40, 1, 8, 8) and task.config().patch_size == 2
+    assert {bool(task.pixels[k].mean() > 128) == bool(task.labels[k]) for k in range(40)} == {True}
+    assert registry.open(f"images:{pictures},8,3").pixels.shape[1] == 3 and isinstance(task, Task)
+    with pytest.raises(ModelError, match="image_size=16"):
+        task.check(task.config().replace(image_size=16))
+
+
+def test_images_that_cannot_be_read(pictures: Path, tmp_path: Path) -> None:
+    for name in (
+        f"images:{tmp_path}/none",
+        f"images:{pictures}/dark",
+        "images:",
+        f"images:{pictures},0",
+        f"images:{pictures},8,2",
+    ):
+        with pytest.raises(GlypticError) as caught:
+            registry.open(name)
+        assert "\n" not in str(caught.value)
+    whole = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 40)).astype(np.uint8)).save(whole, "png")
+    for data in (b"no image", b"", whole.getvalue()[:200]):
+        (pictures / "dark" / "bad.png").write_bytes(data)
+        with pytest.raises(FileError, match=r"bad.png is not an image that can be read"):
+            registry.open(f"images:{pictures}")
+
+
+# ---------------------------------------------------------------- regression, and all of them
+
+
+def test_regression_in_context_is_learned_by_a_plain_decoder() -> None:
+    from glyptic.train import Plan
+    from glyptic.train.trainer import train
+
+    task = registry.open("regression:2,6")
+    plan = Plan(steps=120, batch=32, rate=0.005, warmup=10, evaluate=120)
+    trained = train(task, plan, config=task.config().replace(layers=2, width=32, heads=2), progress=False)
+    with torch.no_grad():
+        found = task.evaluate(trained.model, 0)
+    assert found["loss"] < 0.8 and found["after_all"] < 0.5  # to say 0 costs ½ d = 1
+    with pytest.raises(ModelError, match="needs 6 coordinates"):
+        task.check(task.config().replace(width=4, heads=1))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tomita:4", "addition:2", "s5:3", "text", "numbers:digits,en", "pairs", "digits", "images", "regression:2,4"],
+)
+def test_every_task_keeps_the_promises_of_a_task(name: str, book: Path, table: Path, pictures: Path) -> None:
+    """Batches are functions of seed and step, rows can be dealt out, losses have gradients, evaluations the measure."""
+    given = {"text": f"text:{book},0,16", "pairs": f"pairs:{table}", "images": f"images:{pictures},8,1"}
+    task = registry.open(given.get(name, name))
+    assert isinstance(task, Task) and repr(registry.open(task.name)) == repr(task)
+    small = {"layers": 1, "width": 16, "heads": 2}
+    model = nn.build(task.config().replace(**small), seed=0)
+    first, again = task.batch(4, 9, 6), task.batch(4, 9, 6)
+    for one, two in zip((*first.inputs, first.targets), (*again.inputs, again.targets), strict=True):
+        assert torch.equal(one, two) and len(one) == 6
+    loss = task.loss(model, first)
+    loss.backward()
+    assert loss.dim() == 0 and all(
+        p.grad is not None for n, p in model.named_parameters() if "token" not in n or p.requires_grad
+    )
+    with torch.no_grad():
+        found = task.evaluate(model.eval(), 0)
+    assert task.measure in found and "loss" in found and all(np.isfinite(value) for value in found.values())
+
+
+def test_places_of_an_endless_walk() -> None:
+    walk = places(7, 0, 50, 10)
+    assert all(sorted(which for epoch, which in walk if epoch == k) == [*range(10)] for k in range(5))
+    assert places(7, 23, 9, 10) == walk[23:32] and places(8, 0, 50, 10) != walk
