@@ -76,6 +76,7 @@ def in_smaller_formats(
     tuning: Tuning | None = None,
     known: Sequence[FormatRow] = (),
     found: Callable[[FormatRow], object] = lambda _: None,
+    progress: bool = True,
 ) -> list[FormatRow]:
     """A row a format, the largest first; with a `tuning` those that lose accuracy are fine-tuned. `found` is told each new row."""
     rows = {row.format: row for row in known}
@@ -88,7 +89,7 @@ def in_smaller_formats(
             best = rescaled(transformer, latents, sizes, each)
             row = FormatRow(str(each), size, *_shares(in_format(transformer, best, each, saturate=True), words, truth, said))
             if tuning is not None and target is not None and row.accuracy < target:
-                tuned = fine_tuned(transformer, best, each, task, words, truth, tuning)
+                tuned = fine_tuned(transformer, best, each, task, words, truth, tuning, progress=progress)
                 shares = _shares(in_format(transformer, tuned.best, each, saturate=True), words, truth, said)
                 row = replace(row, tuned_accuracy=shares[0], tuned_agreement=shares[1])
             found(row)

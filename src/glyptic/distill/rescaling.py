@@ -37,7 +37,7 @@ def rescaled(transformer: Transformer, latents: Mapping[str, Tensor], sizes: Siz
         for h in range(len(layer.heads)):
             _balance_head(new, f"layers.{l}.heads.{h}", f"layer.{l}.head.{h}", sizes, entering, bound)
         units = layer.feed_forward
-        if units is not None and getattr(units, "activation", "relu") == "relu" and getattr(units, "gate", None) is None:
+        if units is not None and units.activation == "relu" and units.gate is None:
             _balance_units(new, f"layers.{l}.feed_forward", sizes[f"layer.{l}.hidden"], _between(transformer, sizes, l), bound)
     return new
 

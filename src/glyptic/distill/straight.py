@@ -191,7 +191,7 @@ def logits_everywhere(
 def everywhere(prepared: Prepared, residual: Any) -> Any:
     """Logits (answers, n, batch) at every place, in any arithmetic."""
     logits = prepared.arithmetic.linear(prepared.output, residual)
-    bias = getattr(prepared, "output_bias", None)
+    bias = prepared.output_bias
     return logits if bias is None else prepared.arithmetic.add(logits, bias)
 
 
@@ -213,7 +213,7 @@ def refuse_untaught(transformer: Transformer) -> None:
     if transformer.options.mask == "full":
         raise ModelError("mask='full' lets earlier tokens see later ones, so that beginnings of words are not words; use 'causal'.")
     untaught = [name for name, _, _ in parts(transformer) if name.endswith((".cosine", ".distance_scores", ".distance_keys"))]
-    if untaught or getattr(transformer, "embedding_norm", None) is not None:
+    if untaught or transformer.embedding_norm is not None:
         what = untaught[0] if untaught else "embedding_norm"
         raise ModelError(f"{what} is not known here: distill models with positions='learned', 'sinusoidal' or 'none'.")
 
