@@ -1,4 +1,4 @@
-"""Tensors are rounded as `Format.round` says, bit for bit: all values and midpoints of small formats, and drawn numbers of any."""
+"""Tensors are rounded as `Format.round` says, bit for bit: all values and midpoints of small formats, drawn numbers of any."""
 
 from fractions import Fraction
 from itertools import pairwise

@@ -44,8 +44,8 @@ class TrainedDecider:
         length = self.model.config.context if self.model.config.positions == "learned" else max_length
         if max_length > length:
             raise InputError(
-                f"max_length is {max_length}, and the model was trained with a context of {length}, of which every position has a "
-                f"vector of its own; ask for at most {length}."
+                f"max_length is {max_length}, and the model was trained with a context of {length}, of which every position has "
+                f"a vector of its own; ask for at most {length}."
             )
         return to_exact(
             self.model.double(), DOUBLE, vocabulary=self.alphabet, answers=ANSWERS, max_length=length, ties="first"
@@ -71,11 +71,11 @@ def open_decider(folder: str | os.PathLike[str], task: str | None = None) -> Tra
     if not (place / "config.json").exists():
         raise FileError(f"{quoted_path(place)} is neither a training run nor a checkpoint: it has no {RUN} and no config.json.")
     if task is None:
-        raise InputError(f"{quoted_path(place)} is a checkpoint, which does not say what it was trained for; name the task: --task.")
+        raise InputError(f"{quoted_path(place)} is a checkpoint, which does not say what it was trained for; give it: --task.")
     return _decider(place.resolve().name, nn.load(place), language_task(task))
 
 
 def _decider(name: str, model: Any, task: LanguageTask) -> TrainedDecider:
     if not isinstance(model, nn.Decoder):
-        raise ModelError(f"{name} is a model of kind={model.config.kind!r}, and only decoders are distilled; train kind='decoder'.")
+        raise ModelError(f"{name} has kind={model.config.kind!r}, and only decoders are distilled; train kind='decoder'.")
     return TrainedDecider(name, model.eval(), task)

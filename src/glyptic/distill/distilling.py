@@ -1,6 +1,7 @@
 """`distill`: a trained decider becomes an exact transformer, is fine-tuned, proved and normalized; what was found, as one value.
 
-    unrounded → rescaled → rounded → (fine-tuned) → proved → [wrong words added, fine-tuned, proved]* → normalized → smaller formats
+    unrounded → rescaled → rounded → (fine-tuned) → proved → [wrong words added, fine-tuned, proved]*
+        → normalized → tried in smaller formats
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from torch import Tensor
@@ -18,6 +19,7 @@ from torch import Tensor
 from glyptic.arguments import Count, FolderToFill, checked
 from glyptic.distill.calibration import Calibration, Sizes, calibrated, largest_activations
 from glyptic.distill.decider import TrainedDecider
+from glyptic.distill.every_length import machine_of
 from glyptic.distill.fine_tuning import Interrupted, Tuning, fine_tuned, in_format, wrong_words
 from glyptic.distill.formats import FormatRow, in_smaller_formats, smallest_that_keeps
 from glyptic.distill.keeping import Standing, TuningRound, identity_of, keep, kept
@@ -146,17 +148,17 @@ def distill(
         language=is_language(transformer, question.automaton, question.max_length),
         normal=normal_forms(transformer, question.max_length),
         formats=tuple(formats),
-        machine=machine_of(transformer, question.automaton, decider),
+        machine=machine_of(transformer, question.automaton),
         seconds=time.perf_counter() - begun,
     )
 
 
 def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate: bool, tuning: Tuning) -> Question:
     """The question, with everything that can be refused refused before any work."""
-    format = as_format(format)
-    if isinstance(format, Exact):
-        raise FormatError("exact rationals round nothing, so there is nothing to distill; choose a finite format, such as fixed:8.")
-    host_of(format)  # what the compiled engine does not run is refused with its reason
+    chosen = as_format(format)
+    if isinstance(chosen, Exact):
+        raise FormatError("exact rationals round nothing, so there is nothing to distill; choose a finite format: fixed:8.")
+    host_of(chosen)  # what the compiled engine does not run is refused with its reason
     if max_length > decider.task.max_length:
         raise InputError(
             f"max_length is {max_length}, and {decider.task.name} was learned on words of at most {decider.task.max_length}; "
@@ -167,7 +169,7 @@ def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate
     words = words_for(language, max_length)
     automaton = automaton_of(language, max_length, decider.task.name)
     said = float_answers(decider.model, words)
-    return Question(decider, format, unrounded, words, truth_of(language, words), said, automaton, saturate, tuning)
+    return Question(decider, chosen, unrounded, words, truth_of(language, words), said, automaton, saturate, tuning)
 
 
 def _begin(question: Question) -> tuple[Latents, Sizes]:
@@ -253,14 +255,6 @@ class _Work:
             task=question.decider.task, tuning=replace(question.tuning, steps=fine_tune) if fine_tune else None,
             known=known, found=found, progress=self.progress,
         )  # fmt: skip
-
-
-def machine_of(transformer: Transformer, automaton: Automaton, decider: TrainedDecider) -> str:
-    """In a sentence: the automaton of the decider at every length, where that exists and is small enough to be found."""
-    if decider.model.config.positions != "none":
-        return "none: its positions end, and so do its inputs"
-    find: Any = getattr(transformer, "machine", None)
-    return "not looked for" if find is None else str(find)
 
 
 __all__ = ["Distillation", "distill"]

@@ -57,8 +57,10 @@ class Interrupted(KeyboardInterrupt):
         self.tuned = tuned
 
 
-def in_format(transformer: Transformer, latents: Mapping[str, Tensor], format: Format, *, saturate: bool = False) -> Transformer:
-    """The transformer with these weights, each rounded to the format; one beyond B is refused with its place, or becomes B."""
+def in_format(
+    transformer: Transformer, latents: Mapping[str, Tensor], format: Format, *, saturate: bool = False
+) -> Transformer:
+    """The transformer with these weights, each rounded to the format; one beyond B is refused with its place, or is B."""
 
     def rounded_codes(_: Any, name: str) -> Any:
         numbers = latents[name].detach().numpy()

@@ -42,6 +42,11 @@ class FormatRow:
 COLUMNS = tuple(field.name for field in fields(FormatRow))
 
 
+_MAKERS: dict[str, tuple[Callable[..., Format], int]] = {  # and the least size
+    "fixed": (Fixed, 1), "float": (Float, 1), "q": (Q, 0), "ieee": (Ieee, 1),
+}  # fmt: skip
+
+
 def smaller(format: Format) -> Iterator[tuple[int, Format]]:
     """The format and those of its kind that are smaller, with their sizes, from the largest on; of one without a kind, itself.
 
@@ -50,11 +55,10 @@ def smaller(format: Format) -> Iterator[tuple[int, Format]]:
     """
     kind, _, given = format.name.partition(":")
     numbers = [int(word) for word in given.split(",") if word.isdigit()]
-    makers: dict[str, tuple[Callable[..., Format], int]] = {"fixed": (Fixed, 1), "float": (Float, 1), "q": (Q, 0), "ieee": (Ieee, 1)}
-    if kind not in makers or format.name.endswith("normal"):
+    if kind not in _MAKERS or format.name.endswith("normal"):
         yield format.precision, format
         return
-    make, least = makers[kind]
+    make, least = _MAKERS[kind]
     *rest, size = numbers
     for each in range(size, least - 1, -1):
         try:
@@ -78,7 +82,7 @@ def in_smaller_formats(
     found: Callable[[FormatRow], object] = lambda _: None,
     progress: bool = True,
 ) -> list[FormatRow]:
-    """A row a format, the largest first; with a `tuning` those that lose accuracy are fine-tuned. `found` is told each new row."""
+    """A row a format, the largest first; with a `tuning` those that lose accuracy are fine-tuned. `found` is told new rows."""
     rows = {row.format: row for row in known}
     target = None
     for size, each in smaller(format):
@@ -104,7 +108,7 @@ def _shares(transformer: Transformer, words: WordSet, truth: np.ndarray, said: n
 
 
 def smallest_that_keeps(rows: Sequence[FormatRow], *, tuned: bool = True) -> FormatRow | None:
-    """The smallest format as accurate as the largest, as are all between them: one that is right by luck below a worse does not count.
+    """The smallest format as accurate as the largest, as are all between them: one that is right by luck does not count.
 
     >>> rows = [FormatRow("fixed:4", 4, 1.0, 1.0), FormatRow("fixed:3", 3, 0.9, 0.9, 1.0, 1.0), FormatRow("fixed:2", 2, 0.8, 0.8)]
     >>> smallest_that_keeps(rows).format, smallest_that_keeps(rows, tuned=False).format

@@ -1,4 +1,4 @@
-"""Where a distillation stands, in one file beside its result: weights, rounds, formats. The same question again goes on from there."""
+"""Where a distillation stands, in one file: weights, rounds, formats. The same question again goes on from there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STATE = "state.safetensors"
 
 @dataclass(frozen=True)
 class TuningRound:
-    """A round of train, prove, add: on how many words it was wrong after it, the smallest of these, and how many were added then."""
+    """A round of train, prove, add: how many words were added, on how many it was wrong after it, the smallest of these."""
 
     number: int  # 0: as it was rounded
     steps: int

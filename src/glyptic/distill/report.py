@@ -55,7 +55,8 @@ def smallest_in_words(found: Distillation) -> str:
 def _verdict(verdict: Any) -> str:
     """The first word and what it ranges over, or the counterexample."""
     found = getattr(verdict, "counterexample", None)
-    return f"{type(verdict).__name__}, {'smallest counterexample: ' + str(found) if found is not None else 'over ' + verdict.over}"
+    said = f"over {verdict.over}" if found is None else f"smallest counterexample: {found}"
+    return f"{type(verdict).__name__}, {said}"
 
 
 def _percent(share: float) -> str:
@@ -107,16 +108,17 @@ def as_bytes(found: Distillation) -> dict[str, bytes]:
 def as_markdown(found: Distillation) -> str:
     """The summary, and tables of the rounds, the places and the formats."""
     parts = [f"# {found.name}, distilled", "", "```text", summary(found), "```", "", "## Rounds", ""]
-    parts += _markdown(["round", "steps", "words added", "wrong words", "smallest wrong word"],
-                       [(one.number, one.steps, one.added, one.wrong, one.counterexample or "–") for one in found.rounds])  # fmt: skip
+    rounds = [(one.number, one.steps, one.added, one.wrong, one.counterexample or "–") for one in found.rounds]
+    parts += _markdown(["round", "steps", "words added", "wrong words", "smallest wrong word"], rounds)
     parts += ["", f"## Places, against B = {found.calibration.B:g}", ""]
-    parts += _markdown(["stage", "largest without rounding", "±B in the format", "of numbers"],
-                       [(each.stage, f"{each.largest:.4g}", each.saturated, each.numbers) for each in found.calibration.places])  # fmt: skip
+    places = [(each.stage, f"{each.largest:.4g}", each.saturated, each.numbers) for each in found.calibration.places]
+    parts += _markdown(["stage", "largest without rounding", "±B in the format", "of numbers"], places)
     if found.formats:
         parts += ["", "## Smaller formats", "", "![accuracy against the format](formats.svg)", ""]
-        parts += _markdown(["format", "right", "as the float model", "right, fine-tuned"],
-                           [(row.format, _percent(row.accuracy), _percent(row.agreement),
-                             "–" if row.tuned_accuracy is None else _percent(row.tuned_accuracy)) for row in found.formats])  # fmt: skip
+        shares = [(row.accuracy, row.agreement, row.tuned_accuracy) for row in found.formats]
+        cells = [["–" if share is None else _percent(share) for share in row] for row in shares]
+        lines = [(row.format, *each) for row, each in zip(found.formats, cells, strict=True)]
+        parts += _markdown(["format", "right", "as the float model", "right, fine-tuned"], lines)
     return "\n".join(parts) + "\n"
 
 

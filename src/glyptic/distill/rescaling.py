@@ -1,17 +1,17 @@
-"""Rescaling that changes no answer: a factor out of one matrix and into the next, so that both lose least when they are rounded.
+"""Rescaling that changes no answer: a factor out of one matrix and into the next, so that both lose least when rounded.
 
     relu's units           w1[j], b1[j] · c      w2[:, j] / c           relu(c·x) = c·relu(x) for c > 0
     values of a head       W_V[r], b_V[r] · c    W_O[:, r] / c
     queries and keys       W_Q[r], b_Q[r] · c    W_K[r], b_K[r] / c     ⟨q, k⟩ stays
 
-c is a power of two, so that in floating point nothing is lost at all. Which one: rounding moves a weight by up to half a unit, and
-so what comes out by A/c from the first matrix (whatever goes wrong there passes through the second) and by C·c from the second. The
-sum is least at c = √(A/C). With x the inputs, d their number, h what the unit becomes at most on the data:
+c is a power of two, so that in floating point nothing is lost at all. Which one: rounding moves a weight by up to half a unit,
+and so what comes out by A/c from the first matrix (whatever goes wrong there passes through the second) and by C·c from the
+second. The sum is least at c = √(A/C). With x the inputs, d their number, h what the unit becomes at most on the data:
 
     relu, values     A = |second column| (Σ|x| + d)    C = |h|          queries and keys     A = |k|    C = |q|
 
-The term d is for the products, each of which is rounded too. Sizes are the largest on the data (`calibration`). c stays so small that
-neither the unit nor a weight passes B/2. In formats of floating point, where every size is rounded alike, nothing is gained or lost.
+The term d is for the products, each of which is rounded too. Sizes are the largest on the data (`calibration`). c stays so
+small that neither the unit nor a weight passes B/2. In floating point, where every size is rounded alike, little is gained.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _entering(transformer: Transformer, sizes: Sizes, layer: int) -> float:
 
 def _between(transformer: Transformer, sizes: Sizes, layer: int) -> float:
     """The same of its feed-forward."""
-    return float(transformer.width) if transformer.options.norm != "none" else float(sizes[f"layer.{layer}.after_attention"].sum())
+    if transformer.options.norm != "none":
+        return float(transformer.width)
+    return float(sizes[f"layer.{layer}.after_attention"].sum())
 
 
 def _balance_units(new: Latents, name: str, hidden: np.ndarray, entering: float, bound: float) -> None:

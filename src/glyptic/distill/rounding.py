@@ -1,11 +1,12 @@
 """[x] on tensors: the rounding of a format, saturation and tie rule included, with a straight-through gradient.
 
-Rounding is constant almost everywhere, so its own gradient is 0 and teaches nothing. Here the gradient passes as if nothing had been
-rounded, where x is within the format, and is 0 beyond its ends, where the value stays at B whatever x does.
+Rounding is constant almost everywhere, so its own gradient is 0 and teaches nothing. Here the gradient passes as if nothing had
+been rounded, where x is within the format, and is 0 beyond its ends, where the value stays at B whatever x does.
 
-The value is that of `Format.round`, bit for bit, for every number of the tensor's type: it is brought into units of its last place
-by an exact power of two, rounded there, and brought back. In units it is below 2^p, and the type has more than p bits, so that
-|x| − ½, by which ties to the smaller are found, is exact too. Formats that a type does not carry (`glyptic.numbers.hosts`) are refused.
+The value is that of `Format.round`, bit for bit, for every number of the tensor's type: it is brought into units of its last
+place by an exact power of two, rounded there, and brought back. In units it is below 2^p, and the type has more than p bits, so
+that |x| − ½, by which ties to the smaller are found, is exact too. Formats that a type does not carry (`numbers.hosts`) are
+refused.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def rounded(x: Tensor, format: str | AnyFormat) -> Tensor:
 def _carried(format: AnyFormat, dtype: torch.dtype) -> Format:
     """The format, if the type is proved to carry it."""
     if isinstance(format, Exact):
-        raise FormatError("exact rationals are not rounded, and tensors do not hold them; choose a finite format, such as fixed:8.")
+        raise FormatError("exact rationals are not rounded, and tensors do not hold them; choose a finite format: fixed:8.")
     if host_of(format).dtype is np.float64 and dtype is torch.float32:  # host_of refuses what no type carries
         raise FormatError(f"{format} does not fit into float32, in which these numbers are; give them in float64.")
     return format

@@ -1,8 +1,8 @@
-"""The forward pass of an exact transformer with gradients: the values are the engine's, bit for bit, the slopes those of the reals.
+"""The forward pass of an exact transformer with gradients: values are the engine's, bit for bit, slopes those of the reals.
 
-`exact.forward` is written over any arithmetic; this one is over tensors. Each operation is done twice: by the compiled engine, whose
-result goes on, and in float64 without rounding, whose gradient goes back (straight through). Where the real result lies beyond B the
-gradient is 0, for there the value stays at B. So what training sees is what will run, every rounded product and sum of it.
+`exact.forward` is written over any arithmetic; this one is over tensors. Each operation is done twice: by the compiled engine,
+whose result goes on, and in float64 without rounding, whose gradient goes back (straight through). Where the real result lies
+beyond B the gradient is 0, for there the value stays at B. So what training sees is what will run, every rounded product and sum.
 
 Without a format nothing is rounded: the same pass in float64, by which activations are measured against B.
 """
@@ -63,10 +63,8 @@ class StraightThrough:
 
     def values(self, codes: Codes) -> Tensor:
         latent = self._latents.get(_place(codes))
-        if latent is None:  # a constant that belongs to the format, such as [√d_k]
-            latent = torch.from_numpy(np.array(to_float64(codes, self._given)))
-        else:
-            latent = latent.reshape(codes.shape)
+        # What is no weight is a constant that belongs to the format, such as [√d_k].
+        latent = torch.from_numpy(np.array(to_float64(codes, self._given))) if latent is None else latent.reshape(codes.shape)
         return latent if self._fast is None else rounded(latent, self._fast.format)
 
     weights = values
@@ -179,7 +177,7 @@ def logits_everywhere(
     tokens: np.ndarray,
     observer: Observer = UNWATCHED,
 ) -> Tensor:
-    """Logits (answers, n, batch) after every token of (n, batch), as if the input ended there; in a format, or without rounding."""
+    """Logits (answers, n, batch) after every token of (n, batch), as if it were the last; in a format, or without rounding."""
     arithmetic: Any = StraightThrough(transformer, latents, format)
     prepared = prepare(transformer, arithmetic)
     residual, _ = forward(prepared, _embedded(prepared, tokens, observer), observer=observer)
@@ -209,9 +207,9 @@ def refuse_untaught(transformer: Transformer) -> None:
     if isinstance(transformer.format, Exact):
         raise ModelError("a transformer over the rationals has no rounding to learn with; bring it into a finite format.")
     if transformer.options.attention in _HARD:
-        raise ModelError(f"attention={transformer.options.attention!r} chooses, and has no gradient to learn by; use max-subtracted.")
+        raise ModelError(f"attention={transformer.options.attention!r} has no gradient to learn by; use max-subtracted.")
     if transformer.options.mask == "full":
-        raise ModelError("mask='full' lets earlier tokens see later ones, so that beginnings of words are not words; use 'causal'.")
+        raise ModelError("mask='full' lets earlier tokens see later ones, so beginnings are not words; use 'causal'.")
     untaught = [name for name, _, _ in parts(transformer) if name.endswith((".cosine", ".distance_scores", ".distance_keys"))]
     if untaught or transformer.embedding_norm is not None:
         what = untaught[0] if untaught else "embedding_norm"
