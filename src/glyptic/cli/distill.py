@@ -9,6 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from glyptic.arguments import Count, FolderToFill, Number, Readable, Seed
+from glyptic.cli.reading import refuse_idle
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class DistillCommand:
     max_length: Annotated[int, Count(1, 64)] = 12
     """The length to which it is proved."""
     fine_tune: Annotated[int, Count(0, 10**7)] = 0
-    """Steps of fine-tuning in the format before the first proof; smaller formats are then fine-tuned as well."""
+    """Steps of fine-tuning in the format before the first proof."""
     rounds: Annotated[int, Count(0, 10)] = 10
     """Rounds of train, prove, add, at most; 0 shows the smallest wrong word and leaves it."""
     steps: Annotated[int, Count(1, 10**7)] = 400
@@ -54,6 +55,8 @@ class DistillCommand:
     """Let weights beyond the format's largest value B be B."""
     sweep: bool = True
     """Try smaller formats as well."""
+    format_steps: Annotated[int, Count(0, 10**7)] = 0
+    """Steps of fine-tuning in each smaller format that loses accuracy, down to the first that does not get it back."""
 
     def main(self) -> int:
         import torch
@@ -64,13 +67,15 @@ class DistillCommand:
         from glyptic.numbers import as_format
 
         as_format(self.format)
+        if not self.sweep:
+            refuse_idle(self, ("format_steps",), "with --no-sweep, which tries no smaller formats")
         torch.set_num_threads(1)  # of models this small: threads would wait for one another
         tuning = Tuning(steps=self.steps, rate=self.rate, seed=self.seed)
         many = []
         for decider, out in deciders_in(self.run, self.out, self.task):
             found = distill(
                 decider, self.format, max_length=self.max_length, fine_tune=self.fine_tune, rounds=self.rounds, tuning=tuning,
-                saturate=self.saturate, sweep=self.sweep, out=out,
+                saturate=self.saturate, sweep=self.sweep, format_steps=self.format_steps, out=out,
             )  # fmt: skip
             found.save(out)
             print(f"{found}\n  written to {out}", flush=True)

@@ -76,8 +76,8 @@ class Calibration:
             return f"{said}; nothing saturates"
         worst = max(self.saturating, key=lambda place: (place.saturated, place.largest))
         return (
-            f"{said}; {len(self.saturating)} of {len(self.places)} places saturate, most often {worst.stage}: "
-            f"{worst.saturated:,} of {worst.numbers:,} numbers"
+            f"{said}; {len(self.saturating)} of {len(self.places)} places saturate, most of all {worst.stage}, of whose "
+            f"{worst.numbers:,} numbers {worst.saturated:,} are ±B, and the largest would be {worst.largest:.4g}"
         )
 
 

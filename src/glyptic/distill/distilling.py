@@ -110,6 +110,7 @@ def distill(
     tuning: Tuning | None = None,
     saturate: bool = False,
     sweep: bool = True,
+    format_steps: Annotated[int, Count(0, 10**7)] = 0,
     out: FolderToFill | None = None,
     progress: bool = True,
 ) -> Distillation:
@@ -118,7 +119,7 @@ def distill(
     fine_tune   steps of fine-tuning before anything is proved; those of a round are `tuning`'s, or as many as these
     rounds      of train, prove, add at most, while the proof finds a word that is answered wrongly; 0: tell it and leave it
     saturate    let weights beyond B be B
-    sweep       look at smaller formats too
+    sweep       look at smaller formats too, fine-tuning by `format_steps` in those that lose accuracy
     out         where it is kept after every round; the same question goes on from there
     """
     begun = time.perf_counter()
@@ -126,14 +127,14 @@ def distill(
     question = ask(decider, format, max_length, saturate, tuning)
     latents, sizes = _begin(question)
     identity = identity_of(latents, task=decider.task.name, format=str(question.format), length=max_length, saturate=saturate,
-                           fine_tune=fine_tune, rounds=rounds, tuning=asdict(tuning))  # fmt: skip
+                           fine_tune=fine_tune, rounds=rounds, tuning=asdict(tuning), format_steps=format_steps)  # fmt: skip
     kept_in = None if out is None else Path(out)
     standing = None if kept_in is None else kept(kept_in, identity)
     work = _Work(question, standing or Standing(latents, latents), kept_in, identity, progress)
     work.tune(fine_tune, rounds)
     transformer = question.rounded(work.standing.best)
     sizes = largest_activations(question.unrounded, work.standing.best, question.words)
-    formats = work.sweep(sizes, fine_tune) if sweep else ()
+    formats = work.sweep(sizes, format_steps) if sweep else ()
     answers = exact_answers(transformer, question.words)
     return Distillation(
         name=decider.name,
@@ -243,7 +244,7 @@ class _Work:
         self.tell(str(one))
         self.stands(self.standing.with_round(one))
 
-    def sweep(self, sizes: Sizes, fine_tune: int) -> Sequence[FormatRow]:
+    def sweep(self, sizes: Sizes, steps: int) -> Sequence[FormatRow]:
         question = self.question
         known = [FormatRow(**row) for row in self.standing.formats]
 
@@ -252,7 +253,7 @@ class _Work:
 
         return in_smaller_formats(
             question.unrounded, self.standing.best, sizes, question.format, question.words, question.truth, question.said,
-            task=question.decider.task, tuning=replace(question.tuning, steps=fine_tune) if fine_tune else None,
+            task=question.decider.task, tuning=replace(question.tuning, steps=steps) if steps else None,
             known=known, found=found, progress=self.progress,
         )  # fmt: skip
 

@@ -68,8 +68,8 @@ def in_format(
         if len(beyond) and not saturate:
             place = tuple(int(i) for i in beyond[np.abs(numbers[tuple(beyond.T)]).argmax()])
             raise ModelError(
-                f"{name}{list(place)} is {numbers[place]:.6g}, and {format} ends at {float(format.max):g}; choose a wider format, "
-                "or let such weights be B (saturate)."
+                f"{name}{list(place)} is {numbers[place]:.6g}, and {format} ends at {float(format.max):g}; choose a wider "
+                "format, or let such weights be B (saturate)."
             )
         return encode(numbers, format, name, nearest=True)
 

@@ -82,7 +82,10 @@ def in_smaller_formats(
     found: Callable[[FormatRow], object] = lambda _: None,
     progress: bool = True,
 ) -> list[FormatRow]:
-    """A row a format, the largest first; with a `tuning` those that lose accuracy are fine-tuned. `found` is told new rows."""
+    """A row a format, the largest first; `found` is told new rows.
+
+    With a `tuning` those that lose accuracy are fine-tuned, down to the first that does not get it back.
+    """
     rows = {row.format: row for row in known}
     target = None
     for size, each in smaller(format):
@@ -98,6 +101,7 @@ def in_smaller_formats(
                 row = replace(row, tuned_accuracy=shares[0], tuned_agreement=shares[1])
             found(row)
         target = row.accuracy if target is None else target
+        tuning = tuning if row.best >= target else None
         rows[row.format] = row
     return list(rows.values())
 

@@ -12,12 +12,13 @@ from glyptic.exact import Transformer
 from glyptic.files import make_folder
 from glyptic.languages import Automaton
 from glyptic.prove.certificates.saving import save_certificate
-from glyptic.prove.checking import check
-from glyptic.prove.claims.claim import Claim
+from glyptic.prove.checking import ENUMERATED, check
+from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.questions import equivalence, recognition
 from glyptic.prove.verdicts.answers import Verdict
 
 KINDS = {"zero-one": normalize.zero_one, "infinity": normalize.infinity, "plus-minus": normalize.plus_minus}
+_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,10 @@ class Settled:
 
 
 def settled(claim: Claim) -> Settled:
-    return Settled(claim, check(claim, backend="sequential", progress=False))
+    """By enumeration where that is cheap; of more inputs than anyone can run, within a time limit."""
+    assert isinstance(claim.subject, Inputs)
+    seconds = None if claim.subject.count <= ENUMERATED else _SECONDS
+    return Settled(claim, check(claim, backend="sequential", progress=False, seconds=seconds))
 
 
 def is_language(transformer: Transformer, automaton: Automaton, max_length: int) -> Settled:

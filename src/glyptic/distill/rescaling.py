@@ -3,6 +3,8 @@
     relu's units           w1[j], b1[j] · c      w2[:, j] / c           relu(c·x) = c·relu(x) for c > 0
     values of a head       W_V[r], b_V[r] · c    W_O[:, r] / c
     queries and keys       W_Q[r], b_Q[r] · c    W_K[r], b_K[r] / c     ⟨q, k⟩ stays
+    a coordinate           all that writes · c   all that reads / c     without norms, and only where it would pass B/2
+    the logits             θ_OUTPUT, bias · c                           all alike, so that the answer stays; only beyond B/2
 
 c is a power of two, so that in floating point nothing is lost at all. Which one: rounding moves a weight by up to half a unit,
 and so what comes out by A/c from the first matrix (whatever goes wrong there passes through the second) and by C·c from the
@@ -32,6 +34,10 @@ def rescaled(transformer: Transformer, latents: Mapping[str, Tensor], sizes: Siz
     """The same function with weights that suit the format better; `sizes` are the activations that `latents` give."""
     new = {name: latent.detach().clone() for name, latent in latents.items()}
     bound = float(format.max) / 2
+    if transformer.options.norm == "none":
+        sizes = _shrink_coordinates(new, sizes, bound)
+    if transformer.options.answer == "logits":
+        _shrink_logits(new, sizes, bound)
     for l, layer in enumerate(transformer.layers):
         entering = _entering(transformer, sizes, l)
         for h in range(len(layer.heads)):
@@ -54,6 +60,35 @@ def _between(transformer: Transformer, sizes: Sizes, layer: int) -> float:
     if transformer.options.norm != "none":
         return float(transformer.width)
     return float(sizes[f"layer.{layer}.after_attention"].sum())
+
+
+_WRITES = ("token_embedding", "position_embedding", ".output", ".output_bias", ".w2", ".b2")
+_READS = (".query", ".key", ".value", ".w1", ".gate")
+_STREAM = ("embedding", ".attention", ".after_attention", ".feed_forward", ".after_feed_forward")
+
+
+def _shrink_coordinates(new: Latents, sizes: Sizes, bound: float) -> Sizes:
+    """Coordinates of the residual that would pass the bound are made smaller; the sizes, as they are then."""
+    stream = {stage: size for stage, size in sizes.items() if stage.endswith(_STREAM)}
+    c = _at_most_one(np.max(list(stream.values()), axis=0), bound)
+    for name, latent in new.items():
+        if name.endswith(_WRITES):  # coordinates are columns of the embeddings, rows of what layers write
+            latent *= c if name.endswith("embedding") or latent.dim() == 1 else c[:, None]
+        elif name.endswith(_READS) or name == "output":
+            latent /= c
+    return sizes | {stage: size * c.numpy() for stage, size in stream.items()}
+
+
+def _shrink_logits(new: Latents, sizes: Sizes, bound: float) -> None:
+    c = _at_most_one(sizes["logits"].max(), bound)
+    for name in {"output", "output_bias"} & new.keys():
+        new[name] *= c
+
+
+def _at_most_one(largest: np.ndarray, bound: float) -> Tensor:
+    """The powers of two that bring sizes within the bound; 1 where they are."""
+    safe = np.where(largest > 0, largest, bound)
+    return torch.as_tensor(np.exp2(np.minimum(0.0, np.floor(np.log2(bound / safe)))))
 
 
 def _balance_units(new: Latents, name: str, hidden: np.ndarray, entering: float, bound: float) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import UNDEFINED, decide
 from glyptic.exact.forward import embed, forward
@@ -23,6 +24,7 @@ from glyptic.train.tasks.deciders import ANSWERS, at_every_place
 from glyptic.train.tasks.languages import FormalLanguage, Regular, words_of
 
 MOST_WORDS = 1 << 16  # of the greatest length, which are still all looked at
+MOST_LISTED = 1 << 18  # of a language that is not regular, to prove it
 _DRAWN = 256  # words of a length, where there are more
 Numbers = np.ndarray  # (words, places): the number of an answer after each letter
 
@@ -80,16 +82,14 @@ def words_for(language: FormalLanguage, max_length: int, seed: int = 0) -> WordS
     if len(language.alphabet) ** max_length <= MOST_WORDS:
         return all_words(language.alphabet, max_length)
     rng = np.random.default_rng([seed, max_length])
-    drawn = []
-    for length in range(1, max_length + 1):  # what follows a word of this length is anything
-        words = words_of(rng, language, length, _DRAWN)
-        rest = rng.integers(0, len(language.alphabet), (len(words), max_length - length))
-        drawn.append(np.concatenate([words, rest], axis=1))
-    letters = np.unique(np.concatenate(drawn), axis=0)
-    counted = np.zeros(letters.shape, bool)
-    for place in range(max_length):
-        counted[np.unique(letters[:, : place + 1], axis=0, return_index=True)[1], place] = True
-    return WordSet(language.alphabet, letters, counted, False)
+    letters, places = [], []
+    for length in range(1, max_length + 1):
+        words = np.unique(words_of(rng, language, length, _DRAWN), axis=0)
+        rest = rng.integers(0, len(language.alphabet), (len(words), max_length - length))  # what follows does not count
+        letters.append(np.concatenate([words, rest], axis=1))
+        places += [length - 1] * len(words)
+    counted = np.arange(max_length) == np.array(places)[:, None]
+    return WordSet(language.alphabet, np.concatenate(letters), counted, False)
 
 
 def exact_answers(transformer: Transformer, words: WordSet) -> Numbers:
@@ -136,6 +136,11 @@ def automaton_of(language: FormalLanguage, max_length: int, name: str) -> Automa
     if isinstance(language, Regular):
         return language.automaton
     size = len(language.alphabet)
+    if size**max_length > MOST_LISTED:
+        raise InputError(
+            f"{name} is no regular language, and it has {size}^{max_length} words of length {max_length}, too many to list; "
+            "ask for a smaller max_length."
+        )
     words = all_words(language.alphabet, max_length)
     member = language.beginnings(words.letters)
     moves: list[tuple[int, ...]] = [(0,) * size]  # state 0: longer than max_length
