@@ -20,7 +20,8 @@ def config(**changes):
 def ends_in_one() -> TrainedDecider:
     """Right on every word to length 6 after a few steps; the weights are those of the last one."""
     task = language_task(TASK)
-    trained = train(task, Plan(steps=300, batch=32, rate=0.01, warmup=10, evaluate=100, reach=1.0), config=config(), progress=False)
+    plan = Plan(steps=300, batch=32, rate=0.01, warmup=10, evaluate=100, reach=1.0)
+    trained = train(task, plan, config=config(), progress=False)
     assert trained.rows[-1]["evaluation_wrong"] == 0
     return TrainedDecider("ends-in-1", trained.model, task)  # type: ignore[arg-type]
 

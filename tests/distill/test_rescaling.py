@@ -13,8 +13,10 @@ from glyptic.errors import ModelError
 from glyptic.numbers import as_format
 from tests.distill.deciders import ends_in_one, untrained
 
-KINDS = [{}, {"layers": 2}, {"norm": "layer"}, {"norm": "rms"}, {"feed_forward": "gelu"}, {"feed_forward": "swiglu"},
-         {"key_value_heads": 1}, {"positions": "none"}, {"attention_bias": False}, {"norm": "layer", "norm_place": "post"}]  # fmt: skip
+KINDS: list[dict] = [
+    {}, {"layers": 2}, {"norm": "layer"}, {"norm": "rms"}, {"feed_forward": "gelu"}, {"feed_forward": "swiglu"},
+    {"key_value_heads": 1}, {"positions": "none"}, {"attention_bias": False}, {"norm": "layer", "norm_place": "post"},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("changes", KINDS)
@@ -27,7 +29,8 @@ def test_nothing_changes_but_the_weights(changes: dict) -> None:
     said = [logits_everywhere(T, each, None, words.letters.T) for each in (before, after)]
     assert torch.equal(*said), "powers of two lose nothing"
     changed = [name for name in before if not torch.equal(before[name], after[name])]
-    assert changed and all(".heads." in name or ".feed_forward." in name for name in changed)
+    assert T.options.norm == "pre" or all(".heads." in name or ".feed_forward." in name for name in changed)
+    assert changed and not any(name.endswith((".gain", "norm.bias")) for name in changed)
     for name in changed:
         ratio = (after[name] / before[name])[before[name] != 0]
         assert torch.equal(torch.frexp(ratio).mantissa.abs(), torch.full_like(ratio, 0.5)), name
@@ -65,7 +68,7 @@ def test_the_unrounded_pass_is_the_decoder(changes: dict) -> None:
 
 
 def test_badly_scaled_units_are_brought_back() -> None:
-    """A unit whose first weights are tiny and whose second are huge vanishes when it is rounded as it is; rescaled it does not."""
+    """A unit whose first weights are tiny and whose second are huge vanishes when rounded as it is; rescaled it does not."""
     decider, F = ends_in_one(), as_format("fixed:6")
     words = all_words(decider.alphabet, 6)
     T = decider.unrounded(6)
@@ -85,7 +88,8 @@ def test_what_is_larger_than_the_format_is_told() -> None:
     words = all_words(decider.alphabet, 6)
     T = decider.unrounded(6)
     latents = latents_of(T)
-    with pytest.raises(ModelError, match=r"token_embedding\[\d, \d\] is -?\d+\.\d+, and fixed:2 ends at 3.75; choose a wider format"):
+    said = r"token_embedding\[\d, \d\] is -?\d+\.\d+, and fixed:2 ends at 3.75; choose a wider format"
+    with pytest.raises(ModelError, match=said):
         in_format(T, latents, as_format("fixed:2"))
     low = in_format(T, latents, as_format("fixed:2"), saturate=True)
     found = calibrated(low, largest_activations(T, latents, words), words)

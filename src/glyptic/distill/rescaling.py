@@ -4,6 +4,7 @@
     values of a head       W_V[r], b_V[r] · c    W_O[:, r] / c
     queries and keys       W_Q[r], b_Q[r] · c    W_K[r], b_K[r] / c     ⟨q, k⟩ stays
     a coordinate           all that writes · c   all that reads / c     without norms, and only where it would pass B/2
+    the residual, pre-norm all that writes · c   ε of the norms · c²    all coordinates alike, Σx² within B/2: norms see no scale
     the logits             θ_OUTPUT, bias · c                           all alike, so that the answer stays; only beyond B/2
 
 c is a power of two, so that in floating point nothing is lost at all. Which one: rounding moves a weight by up to half a unit,
@@ -27,6 +28,7 @@ from torch import Tensor
 from glyptic.distill.calibration import Sizes
 from glyptic.distill.straight import Latents
 from glyptic.exact import Transformer
+from glyptic.exact.transformer import Norm, weights_of
 from glyptic.numbers import Format
 
 
@@ -36,6 +38,8 @@ def rescaled(transformer: Transformer, latents: Mapping[str, Tensor], sizes: Siz
     bound = float(format.max) / 2
     if transformer.options.norm == "none":
         sizes = _shrink_coordinates(new, sizes, bound)
+    elif transformer.options.norm == "pre" and transformer.final_norm is not None:
+        sizes = _scale_stream(transformer, new, sizes, bound)
     if transformer.options.answer == "logits":
         _shrink_logits(new, sizes, bound)
     for l, layer in enumerate(transformer.layers):
@@ -64,6 +68,7 @@ def _between(transformer: Transformer, sizes: Sizes, layer: int) -> float:
 
 _WRITES = ("token_embedding", "position_embedding", ".output", ".output_bias", ".w2", ".b2")
 _READS = (".query", ".key", ".value", ".w1", ".gate")
+_NORMED = ("embedding", ".after_attention", ".after_feed_forward")
 _STREAM = ("embedding", ".attention", ".after_attention", ".feed_forward", ".after_feed_forward")
 
 
@@ -77,6 +82,20 @@ def _shrink_coordinates(new: Latents, sizes: Sizes, bound: float) -> Sizes:
         elif name.endswith(_READS) or name == "output":
             latent /= c
     return sizes | {stage: size * c.numpy() for stage, size in stream.items()}
+
+
+def _scale_stream(transformer: Transformer, new: Latents, sizes: Sizes, bound: float) -> Sizes:
+    """Everything that is read is read through a norm, so that the residual may have any size: that at which squares still fit."""
+    stream = {stage: size for stage, size in sizes.items() if stage.endswith(_STREAM)}
+    squares = max(float((size**2).sum()) for stage, size in stream.items() if stage.endswith(_NORMED))
+    c = 2.0 ** np.floor(np.log2(bound / squares) / 2) if squares else 1.0
+    for name, latent in new.items():
+        if name.endswith(_WRITES):
+            latent *= c
+    for name, part in weights_of(transformer):
+        if isinstance(part, Norm):
+            new[f"{name}.epsilon"] *= c if part.kind == "rms_outside" else c**2
+    return sizes | {stage: size * c for stage, size in stream.items()}
 
 
 def _shrink_logits(new: Latents, sizes: Sizes, bound: float) -> None:
