@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo system test known-room test-room test-all lint pictures bench coverage theorems clean help
+.PHONY: demo system test known-room test-room test-all lint pictures bench coverage recipes experiments theorems clean help
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -50,6 +50,12 @@ pictures: $(STAMP) ## docs/look/: every page, in both languages and lights
 
 bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmarks/results/
 	$(BIN)/python -m benchmarks
+
+recipes: $(STAMP) ## every recipe in full, into runs/: minutes each; whether it reaches what it should
+	$(BIN)/glyptic recipes recipes --out runs
+
+experiments: $(STAMP) ## the claims that docs/tasks.md tries, into docs/figures/training/
+	for name in chain norms places positions; do $(BIN)/glyptic experiment $$name --out docs/figures/training || exit 1; done
 
 theorems: $(STAMP) ## docs/theorems.md, going on where it was; THEOREM=zero.at renews that one alone
 	$(BIN)/python -m glyptic.theorems.page docs/theorems.md .theorems.json $(if $(THEOREM),--theorem "$(THEOREM)")

@@ -34,6 +34,8 @@ GOOD = {
     "prove": {"model": "parity:3", "--language": "0"},
     "precision": {"construction": "majority", "--max-length": "2"},
     "lint": {"model": "parity:4"},
+    "train": {"task": "parity"},
+    "evaluate": {"run": "."},
 }
 # Texts that are as good as any: the empty expression is that of the empty text.
 MEANT = {("prove", "language", ""), ("precision", "language", "")}

@@ -27,7 +27,7 @@ def torchrun(out: Path, strategy: str, *runs: str, processes: int = 2, accumulat
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     command += ["--max-restarts=1", "-m", "tests.train.worker", str(out), strategy, str(accumulate), *runs]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -162,8 +164,6 @@ DAMAGES: dict[str, tuple[str, Any, str]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_or_hostile_run_is_one_sentence_and_stays_as_it_is(half_done: Path, tmp_path: Path, name: str) -> None:
-    import shutil
-
     from safetensors.torch import load, save
 
     out = tmp_path / "run"
@@ -200,8 +200,6 @@ def files_of_at_most(size: int) -> Iterator[None]:
 
 
 def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(half_done: Path, tmp_path: Path) -> None:
-    import shutil
-
     out = tmp_path / "run"
     shutil.copytree(half_done, out)
     before = snapshot(out / "last")
@@ -212,14 +210,36 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(ha
     assert not list(out.rglob(".*"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
-def test_a_read_only_folder_is_one_sentence(half_done: Path) -> None:
-    os.chmod(half_done, 0o500)
+@contextmanager
+def as_somebody_else() -> Iterator[None]:
+    """Root writes anywhere; nobody does not."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
     try:
-        with pytest.raises(FileError, match="Permission denied"):
-            run(half_done)
+        yield
     finally:
-        os.chmod(half_done, 0o700)
+        os.seteuid(0)
+
+
+def test_a_read_only_folder_is_one_sentence(half_done: Path) -> None:
+    with tempfile.TemporaryDirectory() as home:  # pytest's own are closed to others
+        os.chmod(home, 0o755)
+        shutil.copytree(half_done, Path(home) / "run")
+        folders = [Path(home) / "run", *(path for path in (Path(home) / "run").rglob("*") if path.is_dir())]
+        for path in Path(home).rglob("*.safetensors"):
+            path.chmod(0o644)
+        for folder in folders:
+            folder.chmod(0o555)
+        before = snapshot(Path(home))
+        try:
+            with as_somebody_else(), pytest.raises(FileError, match="Permission denied"):
+                run(Path(home) / "run")
+            assert snapshot(Path(home)) == before
+        finally:
+            for folder in folders:
+                folder.chmod(0o755)
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence() -> None:

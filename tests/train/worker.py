@@ -40,7 +40,11 @@ class Dies(Progressions):
         return super().batch(seed, step, size)
 
 
-RUNS = {"whole": lambda out: Progressions(), "killed": lambda out: Dies(15, out / "marker"), "stopped": lambda out: Dies(13, None)}
+RUNS = {
+    "whole": lambda out: Progressions(),
+    "killed": lambda out: Dies(15, out / "marker"),
+    "stopped": lambda out: Dies(13, None),
+}
 
 
 def main(place: str, strategy: Any, accumulate: str, *names: str) -> None:

@@ -101,7 +101,7 @@ class TrainRunCommand(ModelFlags, Plan):
         """What flags are if they are left out, where the words name a recipe."""
         place = next((word for before, word in pairwise(words) if before == "--recipe"), None)
         place = next((word.partition("=")[2] for word in words if word.startswith("--recipe=")), place)
-        if place is None or not Path(place).is_file():  # one that is not there is told with the other flags
+        if place is None or not os.path.isfile(place):  # one that is not there is told with the other flags
             return None
         from glyptic.train.recipes import read_recipe
 

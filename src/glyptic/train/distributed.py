@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,13 +25,18 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from glyptic.errors import InputError
+from glyptic.errors import GlypticError, InputError
 from glyptic.files import Content
 from glyptic.train.optimizer import moments, restore_moments
 
 Strategy = Literal["ddp", "fsdp"]
 STAGING = ".staging"
+_MEETINGS = count()  # of the processes of this attempt: each run is one
 _UNDER_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+class ProcessLost(GlypticError, RuntimeError):
+    """A process of the run that the others do not hear any more."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,8 @@ class Team:
                 f"a batch of {size} cannot be dealt out to {self.size} processes in {pieces} equal pieces each; "
                 f"use a batch that {self.size * pieces} divides."
             )
-        count = size // (self.size * pieces)
-        first = self.rank * pieces
-        return [slice(count * (first + piece), count * (first + piece + 1)) for piece in range(pieces)]
+        rows, first = size // (self.size * pieces), self.rank * pieces
+        return [slice(rows * piece, rows * (piece + 1)) for piece in range(first, first + pieces)]
 
     def wrap(self, objective: nn.Module, blocks: list[nn.Module]) -> Any:
         """The module by which all processes compute together; shards are made in place."""
@@ -119,7 +125,8 @@ class Team:
         if self.sharded:
             from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
-            state = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+            whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
+            state: dict[str, Any] = get_model_state_dict(model, options=whole)
         else:
             state = model.state_dict() if self.leads else {}
         return {name: weight.detach().cpu().contiguous() for name, weight in state.items()} if self.leads else {}
@@ -155,7 +162,9 @@ class Team:
         from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
 
         found = _sharded_moments(model, optimizer)
-        load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that one process alone is what is meant
+            load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
         flat = StateDictOptions(flatten_optimizer_state_dict=True)
         set_optimizer_state_dict(model, optimizer, _with_groups(model, optimizer, found), options=flat)
 
@@ -196,6 +205,12 @@ def joined(strategy: Strategy, device: str = "auto") -> Iterator[Team]:
         _meet("nccl" if place.type == "cuda" else "gloo")
     try:
         yield Team(place, strategy, dist.get_rank(), dist.get_world_size())
+    except RuntimeError as error:
+        if isinstance(error, dist.DistError) or "gloo" in str(error):
+            raise ProcessLost(
+                "another process of this run is gone, or cannot be heard; started again, it goes on from the last checkpoint."
+            ) from None
+        raise
     finally:
         if ours:
             dist.destroy_process_group()
@@ -207,7 +222,8 @@ def _meet(backend: str) -> None:
     """
     store, rank, size = next(iter(dist.rendezvous("env://")))
     if os.environ.get("GROUP_WORLD_SIZE") == "1":
-        store = dist.PrefixStore(f"attempt {os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = dist.PrefixStore(f"attempt {attempt}, meeting {next(_MEETINGS)}", store)
     dist.init_process_group(backend, store=store, rank=rank, world_size=size)
 
 

@@ -199,7 +199,8 @@ class RunFolder:
         return read_numbers(self.moments())
 
 
-_Whole, _Finite = Annotated[int, Count(0)], Annotated[float, Number()]
+_Whole = Annotated[int, Count(0)]
+_Finite = Annotated[float, Number()]
 _STATE = {
     **{"step": _Whole, "tokens": _Whole, "stale": _Whole, "seconds": Annotated[float, Number(least=0)]},
     **{"losses": list[_Finite], "best": _Finite | None, "ended": Literal["", "patience", "reach"]},

@@ -29,7 +29,7 @@ def adamw(model: nn.Module, plan: Plan) -> torch.optim.AdamW:
 
 def moments(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """All of the optimizer's state, as torch.distributed.checkpoint would name it: state.WEIGHT.exp_avg and its like."""
-    names = {weight: name for name, weight in model.named_parameters()}
+    names: dict[Tensor, str] = {weight: name for name, weight in model.named_parameters()}
     return {
         f"state.{names[weight]}.{moment}": torch.as_tensor(value)
         for weight, state in optimizer.state.items()

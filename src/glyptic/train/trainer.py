@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from glyptic.arguments import FolderToFill, checked
 from glyptic.errors import FileError, InputError
-from glyptic.files import quoted_path
+from glyptic.files import Content, quoted_path
 from glyptic.nn import Model, ModelConfig, build
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
@@ -276,7 +276,8 @@ class _Trainer:
     def _write(self, which: Any) -> None:
         """A checkpoint: all processes take part, one writes."""
         assert self.folder is not None
-        weights, beside = self.team.weights(self.model), dict(self.task.files())
+        weights = self.team.weights(self.model)
+        beside: dict[str, Content] = dict(self.task.files())
         if which == "last":
             moments = self.team.moments(self.model, self.optimizer, self.folder.place, MOMENTS)
             beside |= {**moments, STATE: state_file(self.progress, moments)}

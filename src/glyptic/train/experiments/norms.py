@@ -25,7 +25,7 @@ _NORMS = {"layer": "theory", "batch": "measured"}
 
 def trials(small: bool) -> list[Trial]:
     """The rate falls with √batch, as the noise of a gradient rises."""
-    images, batches = (64, (1, 16)) if small else (25_600, (1, 2, 4, 16, 64))
+    images, batches = (64, (1, 16)) if small else (12_800, (1, 4, 16, 64))
     return [
         Trial(
             {"norm": norm, "batch": batch}, "digits", {"layers": 2, "patch_size": 4, "dropout": 0.0, "norm": norm}, plan

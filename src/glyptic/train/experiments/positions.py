@@ -28,7 +28,7 @@ _TRAINED, _WORDS = 16, 512
 
 
 def trials(small: bool) -> list[Trial]:
-    plan = Plan(steps=4 if small else 1500, batch=64, rate=0.003, evaluate=10**9, record=10**9)
+    plan = Plan(steps=4 if small else 1000, batch=64, rate=0.003, evaluate=10**9, record=10**9)
     return [
         Trial(
             {"language": language, "positions": kind},

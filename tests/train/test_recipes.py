@@ -1,0 +1,174 @@
+"""Recipes and experiments: each runs in small, says what it should reach and did; files that are none are refused."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from glyptic.cli import main
+from glyptic.errors import FileError
+from glyptic.train import recipes
+from glyptic.train.experiments import chain, norms, places, positions, study
+
+ROOT = Path(__file__).parent.parent.parent
+RECIPES = recipes.recipes_in(ROOT / "recipes")
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_runs_in_small(path: Path) -> None:
+    recipe = recipes.read_recipe(path)
+    done = recipes.run_recipe(recipe, small=True, progress=False)
+    assert done.steps == 4 and set(recipe.reach) <= set(done.metrics) and not done.missed
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_has_reached_what_it_should(path: Path) -> None:
+    """What is written in [reached] is as good as [reach], with its cost, below five minutes of one core."""
+    recipe = recipes.read_recipe(path)
+    assert recipe.about and recipe.reach
+    measured = {name: value for name, value in recipe.reached.items() if isinstance(value, int | float)}
+    assert not recipes._missed(recipe, measured)
+    assert (
+        0 < recipe.reached["seconds"] < 300
+        and recipe.reached["steps"] <= recipe.plan.steps
+        and recipe.reached["processor"]
+    )
+
+
+def test_five_deciders_can_be_exact_transformers() -> None:
+    """Decoders of one or two layers, no wider than 16, relu, without what acts inside attention; three of Tomita's at least."""
+    found = []
+    for recipe in map(recipes.read_recipe, RECIPES):
+        if recipe.task.endswith("held_out=0"):
+            _, config = recipe.open()
+            assert (
+                config.layers <= 2
+                and config.width <= 16
+                and config.feed_forward == "relu"
+                and config.norm in ("none", "layer")
+            )
+            assert config.positions in ("none", "learned") and config.context == 16 and config.norm_place == "pre"
+            found.append(recipe.name)
+    assert len(found) >= 5 and sum(name.startswith("tomita") for name in found) >= 3
+
+
+def test_a_recipe_that_misses_says_what() -> None:
+    recipe = recipes.read_recipe(ROOT / "recipes" / "tomita-1.toml")
+    assert recipes._missed(recipe, {"balanced": 0.5, "wrong": 0}) == "balanced is 0.5 instead of 0.999"
+    assert recipes._missed(recipe, {"balanced": 1.0, "wrong": 9}) == "wrong is 9 instead of 8"
+    assert "does not give" in recipes._missed(recipe, {"loss": 1.0})
+    assert recipes._missed(recipe, {"balanced": 1.0, "wrong": 0}) == ""
+
+
+def test_recipes_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small recipe that reaches its aim, and one that cannot: status 0 and 1, runs in folders, which train goes on with."""
+    easy = 'task = "tomita:1,4,held_out=0"\n[model]\nlayers = 1\nwidth = 8\nheads = 1\n'
+    easy += "[plan]\nsteps = 120\nbatch = 32\nrate = 0.01\nwarmup = 5\n"
+    (tmp_path / "easy.toml").write_text(easy + "[reach]\naccuracy = 0.9\n")
+    (tmp_path / "hard.toml").write_text(easy + "[reach]\nloss = 0.0\n")
+    assert main(["recipes", str(tmp_path / "easy.toml"), "--out", str(tmp_path / "runs")]) == 0
+    assert re.search(
+        r"^easy: loss .*; 120 steps, \d+ s of processor time; reached$", capsys.readouterr().out, re.MULTILINE
+    )
+    assert (tmp_path / "runs" / "easy" / "best" / "model.safetensors").exists()
+    assert main(["recipes", str(tmp_path)]) == 1
+    assert "MISSED: loss is" in capsys.readouterr().out
+    assert main(["train", "--recipe", str(tmp_path / "easy.toml"), "--out", str(tmp_path / "runs" / "easy")]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "--recipe",
+                str(tmp_path / "easy.toml"),
+                "--rate",
+                "0.02",
+                "--out",
+                str(tmp_path / "runs" / "easy"),
+            ]
+        )
+        == 2
+    )
+    assert "holds another training run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the task is missing"),
+        ("task = 3", "'task' is not a part of a recipe, or not of its kind"),
+        ("task = ", "is not a recipe"),
+        ('task = "parity"\nsteps = 3', "'steps' is not a part"),
+        ('task = "parity"\n[plan]\nstep = 3', "is it steps"),
+        ('task = "parity"\n[plan]\nsteps = -3', "steps is -3"),
+        ('task = "parity"\n[model]\nlayer = 3', "is it layers"),
+        ('task = "parity"\n[reach]\nloss = nan', "must be a number"),
+        ('task = "parity"\n[reach]\nloss = "low"', "must be a number"),
+    ],
+)
+def test_files_that_are_no_recipes(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(content)
+    with pytest.raises(FileError, match=re.escape(said)):
+        recipes.read_recipe(tmp_path / "bad.toml")
+
+
+def test_places_without_recipes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "latin.toml").write_bytes(b'about = "\xe9"')
+    for place in (tmp_path / "none", tmp_path / "latin.toml", Path("/dev/zero")):
+        assert main(["recipes", str(place)]) == 2
+    (tmp_path / "latin.toml").unlink()
+    assert main(["recipes", str(tmp_path)]) == 2
+    assert "has no recipes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", study.STUDIES)
+def test_an_experiment_runs_in_small_and_goes_on(
+    name: study.StudyName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = study.experiment(name, tmp_path, small=True, progress=False)
+    assert {path.suffix for path in done.paths} == {".svg", ".png", ".csv"} and all(
+        path.exists() for path in done.paths
+    )
+
+    def never(*_: object) -> None:
+        raise AssertionError("trained again")
+
+    monkeypatch.setattr(study, "train", never)
+    again = study.experiment(name, tmp_path, small=True, progress=False)
+    assert again.rows == done.rows and again.verdict == done.verdict
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    """Rows that are made up, for and against each claim."""
+    good = [
+        {"problem": p, "length": 16, "chain": c, "exact_match": float(c == "yes")}
+        for p in chain._TASKS
+        for c in ("yes", "no")
+    ]
+    assert chain.verdict(good).startswith("confirmed")
+    assert chain.verdict([{**row, "exact_match": 1.0} for row in good]).startswith("not confirmed")
+
+    def norm(kind: str, accuracy: float, gap: float) -> dict:
+        return {
+            "norm": kind,
+            "batch": 1,
+            "accuracy": accuracy,
+            "loss in inference": 0.1 + gap,
+            "loss as in training": 0.1,
+        }
+
+    assert norms.verdict([norm("layer", 0.98, 0), norm("batch", 0.3, 2)]).count("confirmed") == 2
+    assert norms.verdict([norm("layer", 0.98, 0), norm("batch", 0.98, 0)]).count("refuted") == 2
+    rows = [
+        {"place": p, "warmup": w, "rate": 1e-3, "balanced": 0.5 if (p, w) == ("post", 0) else 1.0}
+        for p in places._PLACES
+        for w in places._WARMUPS
+    ]
+    assert places.verdict(rows).startswith("confirmed")
+    assert places.verdict([{**row, "balanced": 1.0} for row in rows]).startswith("refuted")
+    far = [
+        {"language": name, "positions": kind, "32": 1.0, "64": 1.0}
+        for name in positions._TASKS
+        for kind in positions.KINDS
+    ]
+    assert positions.verdict(far).startswith("confirmed")
+    assert positions.verdict([{**row, "64": 0.9} for row in far]).startswith("refuted")
