@@ -36,6 +36,9 @@ GOOD = {
     "lint": {"model": "parity:4"},
     "train": {"task": "parity"},
     "evaluate": {"run": "."},
+    "generate": {"run": "."},
+    "translate": {"run": "."},
+    "experiment": {"name": "chain"},
 }
 # Texts that are as good as any: the empty expression is that of the empty text.
 MEANT = {("prove", "language", ""), ("precision", "language", "")}

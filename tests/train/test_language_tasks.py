@@ -188,6 +188,22 @@ def test_carved_deciders_agree_with_the_tasks_of_their_names(decider: str) -> No
         assert exact.answer(word) == ("YES" if task.language.beginnings(numbers)[0, -1] else "NO"), word
 
 
+def test_what_an_exact_transformer_decides_can_be_learned(tmp_path) -> None:
+    """By name and from a folder, the same answers as its runs."""
+    both = open_decider("parity:6", "fixed:4") & ~open_decider("contains:101,6", "fixed:4")
+    both.save(tmp_path / "both")
+    task = registry.open(f"program:{tmp_path}/both,6")
+    assert registry.open(task.name) == task and registry.open("program:parity:6,6") != task
+    for step in range(6):
+        batch = task.batch(seed=0, step=step, size=8)
+        for row, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
+            for end, target in enumerate(targets, 1):
+                assert target in (IGNORED, both.answer("".join(map(str, row[:end]))) == "YES")
+    for bad in ("program:nothing", "program:parity:6,7", "program:parity:16,16", "program:random:3;2;6,6", "program:"):
+        with pytest.raises(GlypticError):
+            registry.open(bad)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

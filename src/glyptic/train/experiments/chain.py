@@ -22,7 +22,7 @@ _TASKS = {"S5": "s5:{length},chain={chain}", "iterated squaring": "squaring:1019
 
 
 def trials(small: bool) -> list[Trial]:
-    lengths = (6, 16) if small else (6, 8, 12, 16, 24)
+    lengths = (4, 16) if small else (4, 8, 12, 16, 24)
     plan = Plan(steps=4, batch=8, evaluate=4) if small else Plan(steps=1000, batch=64, rate=0.002, evaluate=1000)
     return [
         Trial(
@@ -56,6 +56,7 @@ def draw(rows: Sequence[Row]) -> Any:
         place.set_xlabel("steps that the problem takes")
         place.set_ylabel("right answers, of unseen problems")
         place.set_ylim(-0.03, 1.03)
+        figures.plain_ticks(place.xaxis, sorted({row["length"] for row in rows}))
         place.set_title(f"{problem}, one layer")
         place.legend()
     return figure

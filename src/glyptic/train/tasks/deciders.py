@@ -7,7 +7,7 @@ its own, which teaches far more than one answer a word. All words of a batch hav
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -24,7 +24,17 @@ from glyptic.languages import Automaton, regular, tomita
 from glyptic.nn.config import ModelConfig
 from glyptic.train.task import IGNORED, Minibatch
 from glyptic.train.tasks import held_out
-from glyptic.train.tasks.languages import Dyck, FormalLanguage, Letters, Majority, Palindromes, Regular, words_of
+from glyptic.train.tasks.finite import digest
+from glyptic.train.tasks.languages import (
+    Dyck,
+    FormalLanguage,
+    Letters,
+    Majority,
+    Palindromes,
+    Regular,
+    Tabled,
+    words_of,
+)
 
 ANSWERS = ("NO", "YES")
 _NEVER_HELD_OUT = 64  # lengths with fewer words are learned whole: nothing would be left to learn from
@@ -364,11 +374,42 @@ def dyck(
     return _task("dyck", given, Dyck(tuple("()[]{}"[: 2 * kinds]), deepest), max_length, held_out, also)
 
 
+@checked
+def program(model: str, max_length: WordLength = 8, held_out: HeldOut = 8, also: str = "") -> LanguageTask:
+    """What an exact transformer decides, by running it on every word: a folder, or a name as `glyptic run` takes it.
+
+    Commas in its name are written ; here, since commas separate parameters.
+
+    >>> program("contains:101;6", 6).language.beginnings(np.array([[1, 0, 1, 1]])).tolist()
+    [[False, False, True, True]]
+    """
+    from glyptic.programs import open as open_decider
+
+    exact = open_decider(model.replace(";", ","))
+    alphabet = _alphabet("program", "".join(exact.vocabulary))
+    if exact.answers != ANSWERS or len("".join(exact.vocabulary)) != len(exact.vocabulary):
+        raise InputError(
+            f"program: {shown(model)} answers {' '.join(exact.answers)} on tokens; NO and YES on letters are learned."
+        )
+    words = sum(len(alphabet) ** n for n in range(1, max_length + 1))
+    if max_length > exact.max_length or words > _ALL_WORDS:
+        raise InputError(
+            f"program: max_length is {max_length}; {shown(model)} reads {exact.max_length}, and {_ALL_WORDS:,} words are run."
+        )
+    tables = []
+    for length in range(1, max_length + 1):
+        said = exact.run_batch(["".join(word) for word in product(alphabet, repeat=length)]).answers
+        if not set(said) <= set(ANSWERS):
+            undecided = "".join(
+                next(w for w, a in zip(product(alphabet, repeat=length), said, strict=True) if a not in ANSWERS)
+            )
+            raise InputError(
+                f"program: {shown(model)} does not decide {shown(undecided)}; only what is decisive can be learned."
+            )
+        tables.append(np.array([answer == "YES" for answer in said]))
+    known = digest(b"".join(table.tobytes() for table in tables))
+    return _task("program", {"model": model}, Tabled(alphabet, known, tuple(tables)), max_length, held_out, also)
+
+
 def _unusual(vocabulary: str) -> dict[str, str]:
     return {"vocabulary": vocabulary} if vocabulary != "01" else {}
-
-
-MAKERS: dict[str, Callable[..., LanguageTask]] = {
-    "tomita": by_number, "regex": by_expression, "parity": parity, "modular": modular, "contains": contains,
-    "first-equals-last": first_equals_last, "majority": majority, "palindromes": palindromes, "dyck": dyck,
-}  # fmt: skip

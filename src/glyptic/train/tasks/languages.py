@@ -5,7 +5,7 @@ Random words of most languages are nearly all NO, so members are drawn by counti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -188,6 +188,40 @@ class Dyck:
 
     def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
         return rng.integers(0, len(self.alphabet), (count, length))
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """A language that is known word by word, up to a length: `tables[n - 1]` has an entry for each word of n letters in order."""
+
+    alphabet: tuple[str, ...]
+    digest: str
+    tables: tuple[Verdict, ...] = field(repr=False, compare=False)
+
+    def beginnings(self, words: Letters) -> Verdict:
+        number, found = np.zeros(len(words), dtype=np.int64), np.empty(words.shape, dtype=bool)
+        for place in range(words.shape[1]):
+            number = number * len(self.alphabet) + words[:, place]
+            found[:, place] = self.tables[place][number]
+        return found
+
+    def members(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        return self._drawn(rng, length, count, self.tables[length - 1])
+
+    def others(self, rng: np.random.Generator, length: int, count: int) -> Letters | None:
+        return self._drawn(rng, length, count, ~self.tables[length - 1])
+
+    def _drawn(self, rng: np.random.Generator, length: int, count: int, wanted: Verdict) -> Letters | None:
+        """
+        >>> table = Tabled(("0", "1"), "", (np.array([True, False]), np.array([False, True, True, False])))
+        >>> np.unique(table.members(np.random.default_rng(0), 2, 20), axis=0).tolist()
+        [[0, 1], [1, 0]]
+        """
+        numbers = np.flatnonzero(wanted)
+        if not len(numbers):
+            return None
+        chosen = numbers[rng.integers(0, len(numbers), count)]
+        return chosen[:, None] // len(self.alphabet) ** np.arange(length)[::-1] % len(self.alphabet)
 
 
 def words_of(rng: np.random.Generator, language: FormalLanguage, length: int, count: int) -> Letters:

@@ -52,6 +52,7 @@ def _kinds() -> dict[str, TaskKind]:
         "majority": (f"{here}.deciders:majority", "more than half are one letter"),
         "palindromes": (f"{here}.deciders:palindromes", "the same backwards"),
         "dyck": (f"{here}.deciders:dyck", "balanced brackets"),
+        "program": (f"{here}.deciders:program", "what an exact transformer decides"),
         "addition": (f"{here}.arithmetic:addition", "sums of numbers, digit by digit"),
         "modular-sum": (f"{here}.arithmetic:modular_sum", "the sum of numbers modulo m"),
         "squaring": (f"{here}.arithmetic:squaring", "a number squared many times modulo p"),
