@@ -22,7 +22,7 @@ from glyptic.errors import FileError, MissingExtra
 from glyptic.extras import matplotlib
 from glyptic.files import MARK, quoted_path, read_bytes, sentences, taken, write_together
 
-# Colours that differ in lightness too, so that they survive grey print and colour blindness (Okabe and Ito).
+# Colours for any colour vision (Okabe and Ito); those that grey print makes alike are told apart by their strokes, below.
 COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255", "#666633"]
 
@@ -52,8 +52,62 @@ def drawn(mpl: Any, rows: int, columns: int, size: tuple[float, float] | None = 
         return figure, figure.subplots(rows, columns)
 
 
+_STROKES: Any = ["-", (0, (7, 2)), (0, (3, 1, 1, 1)), (0, (1.2, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (10, 1))]
+_ALIKE = 15.0  # of 100: a difference in lightness that is not seen between thin lines
+
+
+def lightness(colour: Any) -> float:
+    """How light a colour is in grey print, from 0 to 100 (the L* of CIE).
+
+    >>> round(lightness("#000000")), round(lightness("#0072B2")), round(lightness("#ffffff"))
+    (0, 46, 100)
+    """
+    from matplotlib.colors import to_rgb
+
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return 116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance
+
+
+def strokes(panels: Sequence[Sequence[Any]]) -> dict[Any, Any]:
+    """A stroke for each colour of the lines in a figure, so that no two in one panel have the same stroke and are alike in grey.
+
+    >>> list(strokes([SERIES[:3], SERIES[3:4]]).values())
+    ['-', '-', (0, (7, 2)), '-']
+    """
+    found: dict[Any, Any] = {}
+    for colour in dict.fromkeys(colour for panel in panels for colour in panel):
+        beside = {other for panel in panels if colour in panel for other in panel}
+        alike = [found[other] for other in beside & {*found} if abs(lightness(other) - lightness(colour)) < _ALIKE]
+        found[colour] = next((stroke for stroke in _STROKES if stroke not in alike), "-")
+    return found
+
+
+def _stroke(figure: Any) -> None:
+    """Give strokes to plain lines that only their colours tell apart, and to the same in the legends."""
+    # A plain key in grey, without a line of its own, says that strokes mean something already.
+    panels = [axes for axes in figure.axes if not any(map(_is_key, axes.get_lines()))]
+    plain = [[line for line in axes.get_lines() if _is_plain(line)] for axes in panels]
+    named = {line.get_color() for panel in plain for line in panel if not line.get_label().startswith("_")}
+    named -= {COLOURS["muted"]}
+    chosen = strokes([[line.get_color() for line in panel if line.get_color() in named] for panel in plain])
+    legends = [legend for legend in (*(axes.get_legend() for axes in panels), *figure.legends) if legend is not None]
+    keys = [key for legend in legends for key in legend.get_lines() if _is_plain(key)]
+    for line in [*keys, *(line for panel in plain for line in panel)]:
+        line.set_linestyle(chosen.get(line.get_color(), "-"))
+
+
+def _is_key(line: Any) -> bool:
+    return _is_plain(line) and line.get_color() == COLOURS["muted"] and not len(line.get_xdata())
+
+
+def _is_plain(line: Any) -> bool:
+    return line.get_linestyle() == "-" and line.get_marker() in ("None", None, "", " ")
+
+
 def _finish(figure: Any) -> None:
     """What matplotlib decides when a title or a legend is made, decided here for every figure alike."""
+    _stroke(figure)
     for axes in figure.axes:
         title = axes.get_title()
         if title:

@@ -26,6 +26,17 @@ def quoted(text: str, most: int = 200) -> str:
     return printable(json.dumps(text if len(text) <= most else text[:most] + "…", ensure_ascii=False))
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a text says in at most eighteen digits of ASCII; None of any other text.
+
+    `isdigit` is true of ², which is no number for `int`, and of more digits than `int` takes.
+
+    >>> whole_number("12"), whole_number("²"), whole_number("-1"), whole_number("1" * 5000)
+    (12, None, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def _escaped(character: str) -> str:
     """Whatever is of category C (control), Z (space) or M (mark), but for the one space that is a space."""
     if character == " " or unicodedata.category(character)[0] not in "CZM":

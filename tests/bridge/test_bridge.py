@@ -183,6 +183,8 @@ def test_names_lengths_and_chain_of_thought() -> None:
     [
         ({"norm": "batch"}, "norm='batch'"),
         ({"norm": "group"}, "norm='group'"),
+        ({"query_key_norm": True}, "query_key_norm and embedding_width have no exact version"),
+        ({"embedding_width": 3}, "query_key_norm and embedding_width have no exact version"),
         ({"sliding_window": 3}, "sliding_window=3"),
         ({"kind": "encoder"}, "kind='encoder'"),
         ({"head": "none"}, "head='none'"),

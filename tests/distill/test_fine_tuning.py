@@ -1,4 +1,4 @@
-"""Training in the format itself: fewer words are wrong, positions that are not there stay away, and Ctrl-C keeps what there is."""
+"""Training in the format itself: fewer words are wrong, positions that are not there stay away, Ctrl-C keeps what there is."""
 
 import os
 import signal

@@ -250,3 +250,11 @@ def test_a_folder_that_says_it_is_unfinished_leads_nowhere_else(tmp_path, model)
     (folder / ".glyptic-new").symlink_to(elsewhere)
     assert Transformer.load(folder).same_as(another())
     assert (elsewhere / "secret").exists()
+
+
+@pytest.mark.parametrize("positions", ["all but ²", "all but " + "1" * 5000, "¹ ١", "1" * 5000])
+def test_positions_that_are_no_numbers_are_not_read_as_such(positions: str) -> None:
+    """A file may say them of its history; `isdigit` is true of all of these, and `int` takes none."""
+    from glyptic.exact.history import Touch
+
+    assert Touch("writes", ("x",), positions).covers(1) == positions.startswith("all")

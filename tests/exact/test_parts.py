@@ -60,12 +60,14 @@ def texts(lengths: range, count: int = 6) -> list[str]:
     return ["".join(rng.choice(list("01"), length)) for length in lengths for _ in range(count)]
 
 
-@pytest.mark.parametrize("kind", PARTS)
-@pytest.mark.parametrize("format", VARIED)
+SOME = [(kind, format) for kind in PARTS for format in ("fixed:5", "fp8_e4m3")]
+
+
+@pytest.mark.parametrize(("kind", "format"), [*SOME, *(("all", format) for format in VARIED)])
 def test_both_engines_are_one(kind: str, format: str) -> None:
     for seed, options in enumerate((OPTIONS, Options(norm="pre"))):
-        transformer = made(kind, format, seed, options)
-        inputs = texts(range(1, 5), 2)
+        transformer = made(kind, format, seed, options, layers=1)
+        inputs = texts(range(1, 4), 2)
         ours, theirs = (transformer.run_batch(inputs, trace=True, engine=engine) for engine in ("fast", "reference"))
         assert ours.failures.keys() == theirs.failures.keys()
         defined = [i for i in range(len(inputs)) if i not in ours.failures]
@@ -77,8 +79,8 @@ def test_both_engines_are_one(kind: str, format: str) -> None:
 @pytest.mark.parametrize("products", ["fused", "unrounded"])
 def test_other_readings_of_products(products: Any) -> None:
     for kind in ("all", "distances", "rotary"):
-        transformer = made(kind, "fixed:6", 3, replace(OPTIONS, products=products))
-        ours, theirs = (transformer.run_batch(texts(range(1, 6)), engine=engine) for engine in ("fast", "reference"))
+        transformer = made(kind, "fixed:6", 3, replace(OPTIONS, products=products), layers=1)
+        ours, theirs = (transformer.run_batch(texts(range(2, 5), 1), engine=engine) for engine in ("fast", "reference"))
         assert np.array_equal(ours.logits, theirs.logits)
 
 
@@ -125,7 +127,8 @@ def by_hand(transformer: Transformer, text: str) -> list[Fraction]:
         return arrays[part][min(distance, len(arrays[part]) - 1)]
 
     def attend(part: str, columns: list[list[Fraction]]) -> list[list[Fraction]]:
-        q, k, v = ([product(f"{part}.{name}", x, f"{part}.{name}_bias") for x in columns] for name in ("query", "key", "value"))
+        names = ("query", "key", "value")
+        q, k, v = ([product(f"{part}.{name}", x, f"{part}.{name}_bias") for x in columns] for name in names)
         q, k = ([turn(part, x, i) for i, x in enumerate(side)] for side in (q, k))
         out = []
         for i in range(len(columns)):
@@ -174,21 +177,17 @@ def by_hand(transformer: Transformer, text: str) -> list[Fraction]:
 @pytest.mark.parametrize("kind", PARTS)
 @pytest.mark.parametrize("format", ["fixed:4", "fp8_e4m3", "q:4,4"])
 def test_a_run_is_what_the_formulas_say(kind: str, format: str) -> None:
-    for seed in range(2):
-        transformer = made(kind, format, seed)
-        for text in ("0", "011", "10010"):
-            try:
-                logits = transformer.run(text).logits
-            except ZeroVariance:
-                continue
-            assert list(logits) == by_hand(transformer, text)
+    transformer = made(kind, format, 1, layers=2 if kind == "all" else 1)
+    for text in ("0", "10010"):
+        assert list(transformer.run(text).logits) == by_hand(transformer, text)
 
 
 def test_known_numbers() -> None:
     """One of each by hand: a bias, gelu(1), a gate, a quarter turn, a table's last row for all beyond, RMSNorm of (3, 4)."""
     F = Fixed(8)
     head = Head.of(F, [[0]], [[0]], [[1]], [[1]], value_bias=[2], distance_scores=[0, "-B"])
-    T = Transformer.of(F, "a", ["x"], [[1]], [[1]], ["Z"], max_length=4, layers=[Layer((head,))], options=Options(answer="logits"))
+    logits = Options(answer="logits")
+    T = Transformer.of(F, "a", ["x"], [[1]], [[1]], ["Z"], max_length=4, layers=[Layer((head,))], options=logits)
     assert T.run("aaaa").logits == (4,)  # 1 + (1 + 2), all weight on itself
     gelu = FeedForward.of(F, [[1]], [0], [[1]], [0], activation="gelu")
     assert T.replace(layers=(Layer((), gelu),)).run("a").logits == (1 + Fraction(215, 256),)
@@ -298,6 +297,10 @@ def test_files_with_choices_that_mean_nothing_are_refused(chosen: Any, message: 
         load(tmp_path / "T")
 
 
+YES = prove.answer() == "YES"
+QUIETLY: dict[str, Any] = {"count_all": True, "progress": False, "workers": 1}
+
+
 # Positions are those of the input, however the run is cut up --------------------------------------------------------------------
 
 
@@ -319,7 +322,7 @@ def test_a_proof_over_the_tree_of_inputs_says_what_single_runs_say(kind: str, ma
     transformer = made(kind, "fixed:5", 1, replace(OPTIONS, mask=mask, ties="first"))
     inputs = ["".join(x) for n in range(1, 6) for x in product("01", repeat=n)]
     said = {text: run for text in inputs for run in [transformer.answer(text)]}
-    for method in ("enumeration", "symbolic"):
-        yes = prove.check(prove.Claim(prove.Inputs(transformer, 5), prove.answer() == "YES"), method=method)
+    for method in ("enumerate", "symbolic"):
+        yes = prove.check(prove.Claim(prove.inputs(transformer, max_length=5), YES), method=method, **QUIETLY)
         wrong = [text for text in inputs if said[text] != "YES"]
         assert yes.failures == len(wrong) if wrong else isinstance(yes, prove.Proved), method

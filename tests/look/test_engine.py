@@ -15,7 +15,7 @@ from glyptic import programs
 from glyptic.errors import FormatError
 from glyptic.exact import FeedForward, Layer, Norm, Options, Sizes, Transformer, random_transformer
 from glyptic.exact.report import show_number
-from glyptic.exact.transformer import parts
+from glyptic.exact.transformer import newer_parts, parts
 from glyptic.numbers import Reference, decode, parse_format
 from glyptic.numbers.exponential import exp_rounded
 
@@ -343,6 +343,14 @@ def test_what_is_no_format_is_refused_in_a_sentence(engine: EngineInPage) -> Non
         *["engine.refused_small"] * 2,
         "engine.refused_codes",
     ]
+
+
+def test_parts_that_the_page_does_not_compute_are_refused(engine: EngineInPage) -> None:
+    for more in ({"activation": "silu"}, {"biases": True}, {"turned": 1}, {"distances": 1}, {"embedding_norm": True}):
+        transformer = random_transformer("fixed:6", 1, Sizes(layers=1, **more))
+        said = "(n) => { try { Engine.run(models[n], [0]); return ''; } catch (error) { return String(error); } }"
+        message = str(engine.call(said, engine.load(transformer)))
+        assert f"{newer_parts(transformer)[0]} is a part that this page does not compute" in message, message
 
 
 @pytest.mark.parametrize("old", ["fixed:8", "q:3,4", "fp16", "fixed:31", "float:10,20", "exact:8", "q:20,43"])

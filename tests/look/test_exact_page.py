@@ -25,7 +25,7 @@ from glyptic.carve.facts import (
     scaled_exp_vanishes,
 )
 from glyptic.carve.normalize import plus_minus
-from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.exact.report import show_number
 from glyptic.look import Page, page
 from glyptic.look.values.exact import carried
@@ -139,6 +139,16 @@ def test_a_weight_is_changed(browser: Any) -> None:  # noqa: F811
         assert cells(tab) == traced(transformer, "01101", last_stage(transformer))
     with page_of(browser, page(transformer, "01101"), "#w=layers.2.heads.0.query:0:0:1") as tab:  # 0/0, in Python too
         assert verdict(tab) == "UNDEFINED" and "0/0" in tab.inner_text(".verdictbox") and axe(tab) == []
+
+
+@pytest.mark.parametrize("parts", [{"activation": "gelu"}, {"biases": True}, {"turned": 1, "distances": 2, "parallel": True}])
+def test_parts_that_the_page_does_not_compute_are_a_recording(browser: Any, parts: dict[str, Any]) -> None:  # noqa: F811
+    """Never a silently wrong number: what is shown is what the engine in Python gave."""
+    transformer = random_transformer("fixed:6", 1, Sizes(layers=1, heads=1, **parts), Options(attention="max-subtracted"))
+    with page_of(browser, page(transformer, "0110"), "#zeros=1") as tab:
+        assert "is a part that this page does not compute" in tab.inner_text(".recording") and tab.is_disabled("#ex-input")
+        assert cells(tab) == traced(transformer, "0110", last_stage(transformer))
+        assert axe(tab) == []
 
 
 def test_a_recording_says_so(browser: Any) -> None:  # noqa: F811

@@ -340,3 +340,65 @@ def test_the_pages_print_theirs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_flag_without_effect_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words.split()) == 2
     assert "--latex has no effect" in capsys.readouterr().err
+
+
+@compiled
+def test_names_that_are_wider_than_they_are_long_fit(tmp_path: Path) -> None:
+    """Signs that are given by their numbers, and names of five hundred: no column runs into the next, no line out of the page."""
+    compile_fragments(tmp_path, *everything("😀🌈漢字", "ﬁ½№Ⅻ", "n" * 500, "漢" * 40, "x.1", "x.2"))
+
+
+def test_a_name_may_end_in_more_digits_than_a_number_has() -> None:
+    everything("x." + "1" * 5000, "x.1", "x.2")
+
+
+@compiled
+def test_what_is_said_of_a_row_is_indented_in_all_its_lines(tmp_path: Path) -> None:
+    """The left edge of every line, as it is on the page: that of the rows, and one em further in."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext is missing: apt-get install poppler-utils")
+    why = "plus forced, input '110' " + "where many words follow upon each other " * 4
+    table = latex(LeastPrecision("majority", (Need(1, 0, 1, 1, 1, 1, why),), 12), caption="")
+    compile_fragments(tmp_path, table)
+    subprocess.run(["pdftotext", "-bbox", "paper.pdf", "boxes.html"], cwd=tmp_path, check=True, timeout=60)
+    words = re.findall(r'xMin="([\d.]+)" yMin="([\d.]+)".*>(\S+)</word>', (tmp_path / "boxes.html").read_text())
+    first = {y: (float(x), word) for x, y, word in reversed(words) if word.isalnum()}  # of each line, the word to the left
+    lines = [(x, word) for x, word in first.values()]
+    edges = {round(x) for x, word in lines if word in {"plus", *why.split()}}
+    left = next(x for x, word in lines if word == "n")
+    assert len(edges) == 1 and edges.pop() > left + 5, lines
+
+
+def read_back(tex: str, format: Any) -> Fraction:
+    """The number that a cell of a table says."""
+    said = tex.strip().strip("$")
+    if said == r"\cdot":
+        return Fraction(0)
+    said, sign = (said[1:], -1) if said.startswith("-") else (said, 1)
+    if said == r"\infty":
+        return sign * Fraction(format.max)
+    if found := re.fullmatch(r"\\tfrac\{(\d+)\}\{(\d+)\}", said):
+        return sign * Fraction(int(found[1]), int(found[2]))
+    if found := re.fullmatch(r"(?:(\d+)\\cdot)?2\^\{(-?\d+)\}", said):
+        return sign * int(found[1] or 1) * Fraction(2) ** int(found[2])
+    return sign * Fraction(said)
+
+
+@pytest.mark.parametrize("format", ["fixed:2", "fixed:8", "fixed:20", "float:4,3", "bf16", "q:3,4"])
+def test_the_numbers_of_a_fragment_are_those_of_the_run(format: str) -> None:
+    T = random_transformer(format, 3, Sizes(layers=2), Options(attention="max-subtracted"))
+    run = T.run("01", trace=True)
+    parts = re.split(r"\\multicolumn\{3\}\{[^&\n]*\\emph\{", latex(run, long=True).partition(r"\end{longtable}")[0])[1:]
+    before = [dict.fromkeys(T.coordinates, Fraction(0))] * 2
+    cells = 0
+    for part, now in zip(parts, run.residual.values(), strict=True):
+        told = dict(re.findall(r"^  \\texttt\{(.*?)\} & (.*?) \\\\", part, re.MULTILINE))
+        for coordinate in T.coordinates:
+            values = [position[coordinate] for position in now]
+            changed = values != [position[coordinate] for position in before]
+            assert (coordinate in told) == changed
+            if changed:
+                assert [read_back(cell, T.format) for cell in told[coordinate].split(" & ")] == values
+                cells += len(values)
+        before = now
+    assert cells >= 12

@@ -29,6 +29,25 @@ class _Torch:
 @contextmanager
 def no_downcast(dtype: torch.dtype) -> Iterator[None]:
     """transformers' RMSNorms compute in float32 even in a float64 model; within this they do not."""
+    with _gemma_norm(dtype), _others(dtype):
+        yield
+
+
+@contextmanager
+def _gemma_norm(dtype: torch.dtype) -> Iterator[None]:
+    """Gemma's calls `float()`, which is written out of it."""
+    norm = transformers.models.gemma.modeling_gemma.GemmaRMSNorm
+    before = norm.forward
+    if dtype == torch.float64:
+        norm.forward = lambda self, x: self._norm(x) * (1.0 + self.weight)
+    try:
+        yield
+    finally:
+        norm.forward = before
+
+
+@contextmanager
+def _others(dtype: torch.dtype) -> Iterator[None]:
     modeling = [module for name, module in sys.modules.items() if re.match(r"transformers\.models\..*\.modeling_", name)]
     modules = [each for each in modeling if dtype == torch.float64 and vars(each).get("torch") is torch]
     try:
@@ -51,6 +70,39 @@ def llama(**more: Any) -> Any:
     return transformers.LlamaForCausalLM(transformers.LlamaConfig(**{**sizes, **_ids(), **more}))
 
 
+def _like_llama(kind: str, more: dict[str, Any], **sizes: Any) -> Any:
+    sizes = {"num_hidden_layers": 3, "hidden_size": 24, "intermediate_size": 37, "vocab_size": 31, **sizes}
+    sizes |= {"num_attention_heads": 6, "num_key_value_heads": 2, "max_position_embeddings": 29}
+    config = getattr(transformers, f"{kind}Config")(**{**sizes, **_ids(), **more})
+    return getattr(transformers, f"{kind}ForCausalLM")(config)
+
+
+def qwen2(**more: Any) -> Any:
+    return _like_llama("Qwen2", more)
+
+
+def qwen3(**more: Any) -> Any:
+    return _like_llama("Qwen3", more, head_dim=10)
+
+
+def mistral(**more: Any) -> Any:
+    return _like_llama("Mistral", more, sliding_window=4)
+
+
+def gemma(**more: Any) -> Any:
+    return _like_llama("Gemma", more, head_dim=10)
+
+
+def phi3(**more: Any) -> Any:
+    return _like_llama("Phi3", more)
+
+
+def opt(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 3, "hidden_size": 20, "num_attention_heads": 5, "vocab_size": 37}
+    sizes |= {"ffn_dim": 31, "max_position_embeddings": 23}
+    return transformers.OPTForCausalLM(transformers.OPTConfig(**{**sizes, **_ids(), **more}))
+
+
 def gpt_neox(**more: Any) -> Any:
     sizes: dict[str, Any] = {"num_hidden_layers": 2, "hidden_size": 48, "intermediate_size": 53, "vocab_size": 31}
     sizes |= {"num_attention_heads": 3, "max_position_embeddings": 29}
@@ -61,6 +113,25 @@ def bert(**more: Any) -> Any:
     sizes: dict[str, Any] = {"num_hidden_layers": 3, "hidden_size": 21, "num_attention_heads": 3, "vocab_size": 33}
     sizes |= {"intermediate_size": 29, "max_position_embeddings": 19}
     return transformers.BertForMaskedLM(transformers.BertConfig(**{**sizes, **more}))
+
+
+def roberta(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 3, "hidden_size": 21, "num_attention_heads": 3, "vocab_size": 33}
+    sizes |= {"intermediate_size": 29, "max_position_embeddings": 19}
+    return transformers.RobertaForMaskedLM(transformers.RobertaConfig(**{**sizes, **more}))
+
+
+def distilbert(**more: Any) -> Any:
+    sizes: dict[str, Any] = {"n_layers": 3, "dim": 21, "n_heads": 3, "vocab_size": 33, "hidden_dim": 29}
+    sizes |= {"max_position_embeddings": 19}
+    return transformers.DistilBertForMaskedLM(transformers.DistilBertConfig(**{**sizes, **more}))
+
+
+def deit(teacher: bool = True, **more: Any) -> Any:
+    sizes: dict[str, Any] = {"num_hidden_layers": 2, "hidden_size": 18, "num_attention_heads": 3, "image_size": 15}
+    sizes |= {"intermediate_size": 29, "patch_size": 5, "num_labels": 7}
+    kind = transformers.DeiTForImageClassificationWithTeacher if teacher else transformers.DeiTForImageClassification
+    return kind(transformers.DeiTConfig(**{**sizes, **more}))
 
 
 def vit(**more: Any) -> Any:
@@ -95,8 +166,10 @@ def _ids() -> dict[str, Any]:
     return {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 
 
-DECODERS: dict[str, Callable[..., Any]] = {"gpt2": gpt2, "llama": llama, "gpt_neox": gpt_neox}
-FAMILIES: dict[str, Callable[..., Any]] = {**DECODERS, "bert": bert, "vit": vit, "t5": t5, "marian": marian}
+DECODERS: dict[str, Callable[..., Any]] = {"gpt2": gpt2, "opt": opt, "llama": llama, "mistral": mistral, "qwen2": qwen2}
+DECODERS |= {"qwen3": qwen3, "gemma": gemma, "phi3": phi3, "gpt_neox": gpt_neox}
+ENCODERS: dict[str, Callable[..., Any]] = {"bert": bert, "roberta": roberta, "distilbert": distilbert}
+FAMILIES: dict[str, Callable[..., Any]] = {**DECODERS, **ENCODERS, "t5": t5, "marian": marian, "vit": vit, "deit": deit}
 
 
 def scramble(model: Any, seed: int = 0) -> Any:

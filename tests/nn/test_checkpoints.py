@@ -95,6 +95,34 @@ NO_FACTOR = "config.json: rope_parameters.factor is missing, which rope_type='li
         ("vit", {"patch_size": 0}, "config.json: patch_size is 0, and must be a whole number"),
         ("vit", {"image_size": [15, 15]}, "config.json: image_size is [15, 15], and must be a whole number"),
         ("bert", {"hidden_size": None}, "config.json: hidden_size is None, and must be a whole number"),
+        ("mistral", {"sliding_window": 0}, "config.json: sliding_window is 0, and must be a whole number"),
+        ("mistral", {"num_key_value_heads": ...}, "config.json: num_key_value_heads=8 does not divide num_attention_heads=6"),
+        ("mistral", {"attention_bias": True}, "config.json: attention_bias=True is not a field of mistral that we know"),
+        ("qwen2", {"use_sliding_window": True, "sliding_window": 4, "layer_types": None, "max_window_layers": 1},
+         "config.json: max_window_layers=1 gives some layers a sliding window; only all of them or none"),
+        ("qwen2", {"layer_types": ["full_attention"]}, "config.json: layer_types has 1 entries, and num_hidden_layers=3."),
+        ("qwen2", {"layer_types": ["sliding_attention", "full_attention", "full_attention"]},
+         "config.json: layer_types has layers with a sliding window and layers without"),
+        ("qwen2", {"layer_types": ["sliding_attention"] * 3}, "and use_sliding_window and sliding_window give it no window"),
+        ("qwen2", {"layer_types": ["chunked_attention"] * 3}, "must be a list of full_attention and sliding_attention"),
+        ("qwen3", {"head_dim": None}, "config.json: head_dim is None, and must be a whole number"),
+        ("qwen3", {"head_dim": 9}, "head_dim has 9 of 9 coordinates of a head turned, which must be in pairs"),
+        ("gemma", {"use_bidirectional_attention": True}, "use_bidirectional_attention=True is not supported; only False is."),
+        ("gemma", {"hidden_activation": "relu"}, "hidden_activation is 'relu', and must be one of gelu_pytorch_tanh"),
+        ("gemma", {"attn_logit_softcapping": 50.0}, "attn_logit_softcapping=50.0 is not a field of gemma that we know"),
+        ("gemma", {"model_type": "gemma2"}, "model_type='gemma2' caps scores and logits by tanh"),
+        ("phi3", {"rope_scaling": {"type": "longrope", "short_factor": [1.0], "long_factor": [1.0]}},
+         "config.json: rope_scaling.type='longrope' is not supported; only default are"),
+        ("phi3", {"rope_parameters": {"partial_rotary_factor": 0.3}}, "rope_parameters: partial_rotary_factor has 1 of 4"),
+        ("opt", {"layer_norm_elementwise_affine": False}, "layer_norm_elementwise_affine=False is not supported; only True is."),
+        ("opt", {"word_embed_proj_dim": 0}, "config.json: word_embed_proj_dim is 0, and must be a whole number"),
+        ("roberta", {"pad_token_id": None}, "config.json: pad_token_id is None, and must be a whole number"),
+        ("roberta", {"pad_token_id": 18}, "pad_token_id=18 leaves no position in a table of max_position_embeddings=19 rows."),
+        ("roberta", {"hidden_act": "gelu_new"}, "hidden_act='gelu_new' is not supported beside lm_head, which has gelu."),
+        ("roberta", {"is_decoder": True}, "config.json: is_decoder=True is not supported; only False is."),
+        ("distilbert", {"activation": "tanh"}, "config.json: activation is 'tanh', and must be one of relu"),
+        ("distilbert", {"hidden_size": 22}, "config.json: hidden_size=22 and dim=21 are the same field and differ."),
+        ("deit", {"image_size": 16}, "config.json: patch_size=5 does not divide image_size=16."),
     ],
 )
 def test_a_public_config_with_bad_fields_gets_a_sentence(
@@ -120,7 +148,7 @@ def test_a_public_config_with_bad_fields_gets_a_sentence(
 )
 def test_what_a_family_cannot_say_is_named(family: str, fields: dict[str, Any], tmp_path: Path) -> None:
     model = small.model(**fields)
-    with pytest.raises(ModelError, match=rf"^\w+=.* cannot be said in a {family} checkpoint; save without family=\."):
+    with pytest.raises(ModelError, match=rf"^\w+=.* cannot be said in an? {family} checkpoint; save without family=\."):
         nn.save(model, tmp_path / "there", family=family)
     assert not (tmp_path / "there").exists()
 
@@ -279,8 +307,8 @@ def test_our_layout_holds_what_no_family_can_say(positions: str, tmp_path: Path)
     assert again.config == model.config
     tokens = small.tokens(2, 9)
     assert torch.equal(again(tokens), model(tokens))
-    with pytest.raises(ModelError, match="family='opt'"):
-        nn.save(model, tmp_path, family="opt")
+    with pytest.raises(ModelError, match="family='mamba'"):
+        nn.save(model, tmp_path, family="mamba")
 
 
 def test_a_loaded_model_can_be_trained_and_its_config_changed(folder: Path) -> None:

@@ -45,6 +45,15 @@ from tests.nn import small
         ({"rotary_scaling": {"kind": "stretch", "factor": 2}}, "rotary_scaling.kind='stretch'"),
         ({"rotary_scaling": {"kind": "linear", "factor": 0.5}}, "rotary_scaling.factor=0.5"),
         ({"rotary_scaling": {"kind": "yarn", "factor": 2}}, "needs original_context"),
+        ({"position_offset": -1}, "position_offset=-1 must not be negative."),
+        ({"position_offset": 2, "positions": "alibi"}, "position_offset is of positions='learned', not of positions='alibi'"),
+        ({"embedding_scale_rounded": True}, "embedding_scale_rounded=True rounds what embedding_scale=False leaves out"),
+        ({"embedding_width": 0}, "embedding_width=0 must be a whole number of at least 1."),
+        ({"embedding_width": 5, "kind": "encoder", "head": "mlm"}, "embedding_width is of a vocabulary and of head='linear'"),
+        ({"embedding_width": 5, "vocabulary": None, "head": "none"}, "embedding_width is of a vocabulary"),
+        ({"distillation_token": True}, "distillation_token is of kind='vit', not of kind='decoder'"),
+        ({"head": "distilled", "classes": 3}, "head='distilled' reads a distillation token"),
+        ({"query_key_norm": 1}, "query_key_norm=1 must be true or false."),
         ({"colour": "red"}, "colour='red' is not a field of ModelConfig."),
     ],
 )
@@ -61,7 +70,7 @@ def test_configs_survive_a_dictionary_and_refuse_unknown_changes() -> None:
     assert config.replace(layers=5).layers == 5
     with pytest.raises(ModelError, match="depth=5 is not a field"):
         config.replace(depth=5)
-    with pytest.raises(ModelError, match="'gpt5' is not a preset; there are bert, gpt2"):
+    with pytest.raises(ModelError, match="'gpt5' is not a preset; there are bert, deit, distilbert, gemma, gpt2"):
         nn.preset("gpt5")
     with pytest.raises(ModelError, match="depth=5 is not a field"):
         nn.preset("gpt2", depth=5)

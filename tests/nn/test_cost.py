@@ -12,6 +12,7 @@ from glyptic import nn
 from glyptic.errors import InputError
 from glyptic.nn import cost
 from glyptic.nn.config import POSITIONS
+from glyptic.nn.presets import PRESETS
 
 SMALL = {"layers": 2, "width": 32, "heads": 4, "vocabulary": 50, "context": 24}
 CONFIGS: dict[str, nn.ModelConfig] = {
@@ -31,6 +32,13 @@ CONFIGS: dict[str, nn.ModelConfig] = {
     **{
         f"positions={kind}": nn.ModelConfig(kind="decoder", **SMALL, positions=kind, backend="reference") for kind in POSITIONS
     },
+    "opt": nn.preset("opt", **SMALL, feed_forward_width=40, embedding_width=10),
+    "opt, untied": nn.preset("opt", **SMALL, feed_forward_width=40, embedding_width=10, tied=False),
+    "roberta": nn.preset("roberta", **SMALL),
+    "qwen3": nn.preset("qwen3", **SMALL, key_value_heads=2, head_width=10, feed_forward_width=40),
+    "gemma": nn.preset("gemma", **SMALL, key_value_heads=2, head_width=10, feed_forward_width=40),
+    "deit": nn.preset("deit", layers=2, width=32, heads=4, image_size=16, patch_size=4, classes=7),
+    "deit, one classifier": nn.preset("deit", layers=2, width=32, heads=4, image_size=16, patch_size=4, classes=7, head="class"),
     "hidden states": nn.ModelConfig(kind="encoder", **SMALL | {"vocabulary": None}, head="none", norm="none"),
 }
 
@@ -74,7 +82,7 @@ def test_flops_and_parameters_agree_with_torch(name: str) -> None:
         assert ours.flops == counter.get_total_flops()
 
 
-@pytest.mark.parametrize("name", ["gpt2", "bert", "t5", "llama", "gpt_neox", "vit", "transformer_xl", "vaswani_big"])
+@pytest.mark.parametrize("name", sorted(PRESETS))
 def test_parameters_of_public_sizes(name: str) -> None:
     config = nn.preset(name)
     with torch.device("meta"):

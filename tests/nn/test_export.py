@@ -23,6 +23,10 @@ MODELS: dict[str, nn.ModelConfig] = {
     "t5": nn.preset("t5", **SMALL, head_width=8, feed_forward_width=24),
     "vaswani": nn.preset("vaswani", **SMALL, feed_forward_width=24, dropout=0.0),
     "vit": nn.preset("vit", layers=1, width=16, heads=2, image_size=8, patch_size=4, classes=3),
+    "qwen3": nn.preset("qwen3", **SMALL, key_value_heads=1, head_width=8, feed_forward_width=24),
+    "gemma": nn.preset("gemma", **SMALL, head_width=8, feed_forward_width=24),
+    "opt": nn.preset("opt", **SMALL, feed_forward_width=24, embedding_width=6),
+    "deit": nn.preset("deit", layers=1, width=16, heads=2, image_size=8, patch_size=4, classes=3),
 }
 
 

@@ -48,7 +48,29 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("t5", {"feed_forward_proj": "gated-silu", "initializer_factor": 0.2, "untied": True}),
     ("marian", {"tie_word_embeddings": False}),
     ("marian", {"activation_function": "relu", "scale_embedding": False}),
+    ("vit", {"qkv_bias": False}),
+    ("deit", {"teacher": False, "qkv_bias": False}),
+    ("opt", {"do_layer_norm_before": False, "word_embed_proj_dim": 8}),
+    ("opt", {"enable_bias": False, "tie_word_embeddings": False, "activation_function": "gelu"}),
+    ("opt", {"word_embed_proj_dim": 25, "tie_word_embeddings": False}),
+    ("mistral", {"tie_word_embeddings": True, "head_dim": 10, "hidden_act": "gelu_new"}),
+    ("mistral", {"sliding_window": None, "num_key_value_heads": 6}),
+    ("qwen2", {"tie_word_embeddings": True, "num_key_value_heads": 6}),
+    ("qwen2", {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 0}),
+    ("qwen3", {"attention_bias": True, "tie_word_embeddings": True, "rms_norm_eps": 0.3}),
+    ("qwen3", {"head_dim": 16, "rope_parameters": YARN}),
+    ("qwen3", {"use_sliding_window": True, "sliding_window": 5, "layer_types": ["sliding_attention"] * 3}),
+    ("gemma", {"attention_bias": True, "tie_word_embeddings": False, "hidden_act": "gelu", "num_key_value_heads": 1}),
+    ("phi3", {"sliding_window": 4, "tie_word_embeddings": True, "num_key_value_heads": None}),
+    ("phi3", {"hidden_size": 48, "rope_parameters": {"rope_type": "default", "rope_theta": 77.0, "partial_rotary_factor": 0.75}}),
+    ("roberta", {"tie_word_embeddings": False, "type_vocab_size": 1}),
+    ("roberta", {"pad_token_id": 2, "layer_norm_eps": 1e-2}),
+    ("distilbert", {"tie_word_embeddings": False, "activation": "relu", "sinusoidal_pos_embds": True, "dim": 18}),
 ]
+
+
+# biases that the public models have and, with an output of their own, do not add
+UNUSED = {"bert": {"cls.predictions.bias"}, "roberta": {"lm_head.bias"}}
 
 
 def pair(name: str, more: dict[str, Any], dtype: torch.dtype, folder: Path) -> tuple[Any, Any]:
@@ -102,12 +124,13 @@ def test_logits_equal_the_public_implementation(
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("name", [*oracles.DECODERS, "bert"])
+@pytest.mark.parametrize("name", [*oracles.DECODERS, *oracles.ENCODERS])
 @torch.no_grad()
 def test_left_padding_equals_the_public_one(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
     theirs, ours = pair(name, {}, dtype, tmp_path)
     tokens, real = torch.randint(3, 30, (3, 11)), torch.arange(11) >= torch.tensor([[4], [0], [7]])
     positions = (real.long().cumsum(-1) - 1).clamp_min(0)
+    positions += ours.config.position_offset * (name == "roberta")  # OPT adds its own
     with oracles.no_downcast(dtype):
         them = theirs(tokens, attention_mask=real.long(), position_ids=positions).logits
         assert difference(them, ours(tokens, padding_mask=real), real) <= TOLERANCE[dtype]
@@ -140,7 +163,7 @@ def test_saving_in_the_family_layout_is_read_by_the_public_implementation(
     theirs, ours = pair(name, more, torch.float32, tmp_path / "theirs")
     nn.save(ours, tmp_path / "ours", family=name)
     again, report = type(theirs).from_pretrained(tmp_path / "ours", output_loading_info=True)
-    unused = {"cls.predictions.bias"} if name == "bert" and not theirs.config.tie_word_embeddings else set()
+    unused = UNUSED.get(name, set()) if not theirs.config.to_dict().get("tie_word_embeddings", True) else set()
     assert report["missing_keys"] == unused
     if more.get("untied"):  # transformers ties every T5 that it reads
         assert load_file(tmp_path / "ours" / "model.safetensors")["lm_head.weight"].equal(theirs.lm_head.weight)
@@ -245,3 +268,62 @@ def test_sharded_checkpoints_load(tmp_path: Path) -> None:
     tokens = torch.randint(0, 30, (2, 7))
     with torch.no_grad():
         assert difference(theirs(tokens).logits, nn.load(tmp_path)(tokens)) <= 1e-5
+
+
+BASES = {"opt": "model", "roberta": "roberta", "distilbert": "distilbert", "deit": "deit"}
+
+
+@pytest.mark.parametrize("name", BASES)
+@torch.no_grad()
+def test_the_base_models_of_other_families_load_without_prefix_and_head(name: str, tmp_path: Path) -> None:
+    whole = oracles.scramble(oracles.FAMILIES[name]())
+    getattr(whole, BASES[name]).save_pretrained(tmp_path)
+    ours = nn.load(tmp_path)
+    inputs = torch.randn(2, 3, 15, 15) if name == "deit" else torch.randint(3, 30, (2, 7))
+    if name == "opt":  # whose output is tied, and so is there
+        assert difference(whole(inputs).logits, ours(inputs)) <= 1e-5
+    else:
+        assert difference(getattr(whole, BASES[name])(inputs).last_hidden_state, ours(inputs)) <= 1e-5
+
+
+@pytest.mark.parametrize("name", sorted(oracles.FAMILIES.keys() - {"llama"}))
+def test_shards_of_every_family_hold_the_same_model(name: str, tmp_path: Path) -> None:
+    theirs = oracles.scramble(oracles.FAMILIES[name]())
+    theirs.save_pretrained(tmp_path / "one")
+    theirs.save_pretrained(tmp_path / "many", max_shard_size="8KB")
+    assert len(list((tmp_path / "many").glob("*.safetensors"))) > 1
+    one, many = nn.load(tmp_path / "one").state_dict(), nn.load(tmp_path / "many").state_dict()
+    assert one.keys() == many.keys() and all(torch.equal(one[key], many[key]) for key in one)
+
+
+@torch.no_grad()
+def test_gemma_in_bfloat16_rounds_what_the_public_one_rounds(tmp_path: Path) -> None:
+    """√D in bfloat16 (55.5 for 3072, and not 55.43), and γ = 1 + weight in float32: the norm of the embeddings to the bit."""
+    theirs, ours = pair("gemma", {}, torch.bfloat16, tmp_path)
+    tokens = torch.randint(3, 30, (3, 11))
+    embedded = ours.embedding.look_up(tokens, None)
+    assert torch.equal(theirs.model.embed_tokens(tokens), embedded)
+    assert not torch.equal(embedded, ours.embedding.token(tokens) * 24**0.5)  # what Vaswani's would be
+    theirs_normed, ours_normed = theirs.model.layers[0].input_layernorm(embedded), ours.stack.blocks[0].ln1(embedded)
+    assert (theirs_normed - ours_normed).abs().max() <= 2**-7 * theirs_normed.abs().max()
+    assert (theirs_normed != ours_normed).float().mean() < 0.01  # sums in another order may round otherwise
+
+
+@torch.no_grad()
+def test_queries_and_keys_are_shown_in_the_public_order_around_their_norm(tmp_path: Path) -> None:
+    theirs, ours = pair("qwen3", {}, torch.float64, tmp_path)
+    tokens, attention = torch.randint(3, 30, (2, 5)), theirs.model.layers[0].self_attn
+    ours = nn.with_backend(ours, "reference")
+    found = nn.record(ours, tokens, names=["blocks.0.ln1.hook_normalized", "blocks.0.attn.*"]).activations
+    x = found["blocks.0.ln1.hook_normalized"] * theirs.model.layers[0].input_layernorm.weight
+    for part, project, norm in (("q", attention.q_proj, attention.q_norm), ("k", attention.k_proj, attention.k_norm)):
+        before = project(x).unflatten(-1, (-1, 10))
+        assert (found[f"blocks.0.attn.hook_{part}"] - before).abs().max() < 1e-12
+        scaled = before / (before.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+        assert (found[f"blocks.0.attn.{part}_norm.hook_normalized"] - scaled).abs().max() < 1e-12
+        turned = found[f"blocks.0.attn.hook_rot_{part}"][:, 0]  # position 0 turns by no angle
+        assert (turned - (scaled * norm.weight)[:, 0]).abs().max() < 1e-12
+    name = "blocks.0.attn.q_norm.hook_normalized"
+    with nn.edited(ours, {name: nn.ablate(heads=[2])}):
+        silent = nn.record(ours, tokens, names="blocks.0.attn.hook_rot_q").activations["blocks.0.attn.hook_rot_q"]
+    assert silent[:, :, 2].abs().max() == 0 and silent[:, :, 1].abs().min() > 0

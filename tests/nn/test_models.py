@@ -23,8 +23,10 @@ TINY: dict[str, Any] = {"layers": 2, "width": 16, "heads": 2, "vocabulary": 19, 
 
 def tiny(name: str, **more: Any) -> nn.ModelConfig:
     fields = {**TINY, "head_width": 8, "dropout": 0.0, **more}
-    if name == "vit":
+    if name in ("vit", "deit"):
         fields |= {"image_size": 12, "patch_size": 4, "classes": 5, "vocabulary": None}
+    if PRESETS[name].get("key_value_heads", 1) > fields["heads"]:
+        fields["key_value_heads"] = 1
     return nn.preset(name, **fields)
 
 
@@ -97,6 +99,17 @@ PUBLIC_DEFAULTS = {  # what transformers' default configs do not share with the 
     "llama": {"context": 4096, "norm_eps": 1e-5},  # Llama 2
     "gpt_neox": {"layers": 6, "width": 512, "heads": 8, "vocabulary": 50304, "feed_forward_width": 2048},  # Pythia-70M
     "vit": {"context": 1024},  # not a choice: the model counts its patches
+    "opt": {},
+    "roberta": {"context": 512, "token_types": 1, "norm_eps": 1e-5},
+    "distilbert": {},
+    "mistral": {"context": 32768, "norm_eps": 1e-5},  # v0.1
+    "qwen2": {"layers": 24, "width": 896, "heads": 14, "key_value_heads": 2, "context": 131072, "feed_forward_width": 4864}
+    | {"rotary_base": 1e6, "tied": True},  # 0.5B
+    "qwen3": {"layers": 28, "width": 1024, "heads": 16, "key_value_heads": 8, "context": 40960, "feed_forward_width": 3072}
+    | {"rotary_base": 1e6, "tied": True},  # 0.6B
+    "gemma": {"layers": 18, "width": 2048, "heads": 8, "key_value_heads": 1, "feed_forward_width": 16384},  # 2B
+    "phi3": {"sliding_window": 2047},  # mini, 4k
+    "deit": {"context": 1024, "width": 192, "heads": 3, "feed_forward_width": 768},  # tiny
 }
 
 
@@ -107,8 +120,9 @@ def test_presets_are_transformers_default_configs(name: str) -> None:
     from glyptic.nn.checkpoints.families import FAMILIES
 
     ours, heads = nn.preset(name), {"bert": {"cls.predictions.bias"}, "vit": {"classifier.weight"}}
+    heads |= {"roberta": {"lm_head.bias"}, "distilbert": {"vocab_projector.bias"}, "deit": {"cls_classifier.weight"}}
     fields = AutoConfig.for_model(name).to_dict()
-    if name == "vit":
+    if name in ("vit", "deit"):
         fields["id2label"] = {str(i): "" for i in range(ours.classes)}  # ImageNet's, unlike the default's two
     theirs = FAMILIES[name].read_config(fields, heads.get(name, set()))
     theirs = theirs.replace(**PUBLIC_DEFAULTS[name])
@@ -153,6 +167,8 @@ def test_published_sizes() -> None:
         "vit": 86.6,
     }
     published |= {"gpt_neox": 70.4}  # Pythia-70M
+    published |= {"opt": 125.2, "mistral": 7242, "qwen2": 494, "qwen3": 596, "gemma": 2506, "phi3": 3821}
+    published |= {"roberta": 124.7, "distilbert": 67.0, "deit": 5.91}
     for name, millions in published.items():
         tolerance = 0.035 if name.startswith("vaswani") else 0.002
         assert abs(parameters(nn.preset(name)) / 1e6 / millions - 1) < tolerance, name

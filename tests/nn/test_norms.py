@@ -37,6 +37,19 @@ def test_rms_norm_has_eps_inside_or_outside_the_root() -> None:
     assert (inside(tiny) / outside(tiny)).abs().max() < 0.5
 
 
+def test_rms_norm_by_one_more_than_its_weight() -> None:
+    """Gemma's: a fresh one has weights 0, and in bfloat16 a weight far below 2⁻⁸ still counts, which 1 + it would swallow."""
+    norm = RMSNorm(8, 0.1, plus_one=True)
+    assert not norm.weight.any()
+    norm = ready(norm)
+    assert (norm(X) - X / (X.square().mean(-1, keepdim=True) + 0.1).sqrt() * (1 + norm.weight)).abs().max() < 1e-14
+    plain, small_weight = RMSNorm(8, 0.1).bfloat16(), RMSNorm(8, 0.1, plus_one=True).bfloat16()
+    torch.nn.init.constant_(small_weight.weight, 3e-3)
+    torch.nn.init.constant_(plain.weight, 1 + 3e-3)
+    half = X.bfloat16()
+    assert torch.equal(plain(half), RMSNorm(8, 0.1).bfloat16()(half)) and not torch.equal(small_weight(half), plain(half))
+
+
 def test_group_norm_of_each_token() -> None:
     norm = ready(GroupNorm(4, 8, eps=0.1))
     theirs = torch.nn.functional.group_norm(X.reshape(15, 8), 4, norm.weight, norm.bias, 0.1).view(3, 5, 8)

@@ -9,11 +9,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from glyptic import prove
+from glyptic.errors import InputError
 from glyptic.exact import Options
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.exact.undefined import Undefined
 from glyptic.numbers import parse_format
+from glyptic.prove.exporting import folder
 from glyptic.prove.exporting.standalone.checker.models import read_model
+from glyptic.prove.exporting.standalone.checker.reading import Unreadable
 from glyptic.prove.exporting.standalone.checker.transformer import run_input, stages_of
 from glyptic.prove.portable.claims import transformer_to_json
 
@@ -43,6 +47,44 @@ def test_a_run_agrees_in_every_stage_score_and_answer(name, seed):
     rng = random.Random(f"{name} {seed}")
     sizes = Sizes(layers=2, heads=2, width=4, key_width=2, value_width=2, hidden=3, max_length=5, answers=("0", "1"))
     transformer = random_transformer(parse_format(name), rng.randrange(1000), sizes, random_options(rng))
+    check_runs(transformer)
+
+
+PARTS = [
+    *({"biases": True}, {"gated": True, "biases": True}, {"norm_kind": "rms", "embedding_norm": True}, {"turned": 1}),
+    *({"norm_kind": "rms_outside"}, {"distances": 2}, {"parallel": True, "gated": True}),
+]
+
+
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_a_run_agrees_with_parts_that_not_all_have(parts):
+    for seed, name in enumerate(("fixed:3", "q:3,3", "fp8_e4m3", "ieee:4,3,normal/zero", "fixed:10")):
+        sizes = Sizes(layers=2, heads=2, width=4, key_width=2, value_width=2, hidden=3, max_length=5, answers=("0", "1"), **parts)
+        norm = "pre" if seed % 2 else "none"
+        options = Options(norm=norm, scale=seed > 1, products=("rounded", "fused")[seed % 2], attention="max-subtracted")
+        check_runs(random_transformer(parse_format(name), seed, sizes, options))
+
+
+def test_activations_that_the_checker_does_not_compute_are_refused_by_name():
+    gelu = random_transformer("fixed:4", sizes=Sizes(activation="gelu"))
+    with pytest.raises(Unreadable, match=r"T: layers.0.feed_forward.activation is 'gelu', and this checker computes relu alone"):
+        read(gelu)
+    claim = prove.Claim(prove.inputs(gelu, max_length=2), prove.answer() != "TIE")
+    verdict = prove.check(claim, workers=1, progress=False)
+    with pytest.raises(InputError, match="the checker of a folder computes relu alone; nothing is exported"):
+        folder._refuse(claim, verdict)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"layers.0.parallel": 1}, {"layers.7.parallel": True}, {"final_norm.kind": "rms"}, {"layers.0.norm": "x"}, ["rms"]],
+)
+def test_choices_that_mean_nothing_are_refused(chosen):
+    with pytest.raises(Unreadable, match="choice"):
+        read_model(json.loads(json.dumps(transformer_to_json(random_transformer("fixed:4")))) | {"choices": chosen}, "T")
+
+
+def check_runs(transformer):
     model = read(transformer)
     for text in ("0", "10", "0110", "111"):
         ours = run_input(model, list(text), 1)

@@ -68,7 +68,7 @@ class SamePlace:
     factor: float = 1.0
     gain: Tensor | None = None  # γ and β of the norm, which nn's hook is before (RMSNorm has no β)
     bias: Tensor | None = None
-    order: tuple[int, ...] | None = None  # where each coordinate stands in the hook, which shows rotary ones as the public models do
+    order: tuple[int, ...] | None = None  # where each coordinate stands in the hook, which has rotary ones in the public order
     shift: Tensor | None = None  # what is added in exact already: Transformer-XL's u
 
     def read(self, activations: Mapping[str, Tensor], row: int = 0) -> np.ndarray:

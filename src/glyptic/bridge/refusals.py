@@ -11,7 +11,6 @@ from glyptic.exact import Options
 from glyptic.nn import Decoder
 from glyptic.nn.config import ModelConfig
 
-
 _KINDS = {
     "encoder": "an encoder's positions all see one another and its first decides, and an exact transformer answers at its last",
     "encoder_decoder": "an exact transformer has no cross-attention, and one input",
@@ -41,6 +40,8 @@ def refuse(config: ModelConfig, max_length: int) -> None:
         raise ModelError(
             f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it."
         )
+    if config.query_key_norm or config.embedding_width is not None:
+        raise ModelError("query_key_norm and embedding_width have no exact version; build the decoder without them.")
     if config.sliding_window is not None and config.sliding_window < max_length:
         raise ModelError(
             f"sliding_window={config.sliding_window} is shorter than max_length={max_length}, and exact attention sees "

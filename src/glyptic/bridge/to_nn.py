@@ -250,7 +250,8 @@ def _set_head(attention: Any, layer: Layer, h: int, transformer: Transformer, nu
     _place(out[:, h], numbers(head.output, f"{name}.output"))
     if head.output_bias is not None:
         if h < len(layer.heads) - 1 or (h > 1 and not head.output.any()):
-            raise ModelError(f"{name} has an output_bias, and nn adds one to the sum of all heads; give it to the last that writes.")
+            said = f"{name} has an output_bias, and nn adds one to the sum of all heads"
+            raise ModelError(f"{said}; give it to the last head that writes.")
         _place(attention.out.bias, numbers(head.output_bias, f"{name}.output_bias"))
 
 

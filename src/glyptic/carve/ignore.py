@@ -1,6 +1,7 @@
 """Layers that ignore chosen coordinates: they neither read them nor write them.
 
-Reading is by columns: of W_Q, W_K, W_V, W_1, and of a gate. Writing is by rows: of W_O, W_2, and their biases. (The rows of W_Q, W_K, W_V,
+Reading is by columns: of W_Q, W_K, W_V, W_1, and of a gate. Writing is by rows: of W_O, W_2, and their biases.
+(The rows of W_Q, W_K, W_V,
 W_1 and the columns of W_O, W_2 are the layer's own units: they have nothing to do with coordinates, and stay.)
 """
 

@@ -20,9 +20,9 @@ class LookCommand:
     """Write a page that shows a transformer at work, a proof, a trained model or a lesson: one HTML file that computes, offline.
 
     SUBJECT is a folder, or the name of a built-in decider (run on INPUT, in the page too: change the input, a weight or the
-    format there); a certificate of `glyptic prove`; the folder of a public model, such as GPT-2; the folder of a run of
-    `glyptic train`, or metrics of training, .jsonl; or a lesson: positions (encodings side by side), norms (BatchNorm,
-    LayerNorm, RMSNorm), lab (in-context learning).
+    format there); a certificate of `glyptic prove`; the folder of a public model, such as GPT-2; metrics of training, .jsonl, or
+    a folder of runs; or a lesson: positions (encodings side by side), norms (BatchNorm, LayerNorm, RMSNorm), lab (in-context
+    learning).
 
     Examples: glyptic look parity:8 0110 -o parity.html
               glyptic look parity:8 0110 --against folder -o both.html

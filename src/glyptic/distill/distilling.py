@@ -253,7 +253,7 @@ class _Work:
 
         return in_smaller_formats(
             question.unrounded, self.standing.best, sizes, question.format, question.words, question.truth, question.said,
-            task=question.decider.task, tuning=replace(question.tuning, steps=steps) if steps else None,
+            task=question.decider.task, tuning=replace(question.tuning, steps=steps) if steps else None, also=self.standing.words,
             known=known, found=found, progress=self.progress,
         )  # fmt: skip
 

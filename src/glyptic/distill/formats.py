@@ -78,6 +78,7 @@ def in_smaller_formats(
     *,
     task: LanguageTask,
     tuning: Tuning | None = None,
+    also: Sequence[str] = (),
     known: Sequence[FormatRow] = (),
     found: Callable[[FormatRow], object] = lambda _: None,
     progress: bool = True,
@@ -96,7 +97,7 @@ def in_smaller_formats(
             best = rescaled(transformer, latents, sizes, each)
             row = FormatRow(str(each), size, *_shares(in_format(transformer, best, each, saturate=True), words, truth, said))
             if tuning is not None and target is not None and row.accuracy < target:
-                tuned = fine_tuned(transformer, best, each, task, words, truth, tuning, progress=progress)
+                tuned = fine_tuned(transformer, best, each, task, words, truth, tuning, also=also, progress=progress)
                 shares = _shares(in_format(transformer, tuned.best, each, saturate=True), words, truth, said)
                 row = replace(row, tuned_accuracy=shares[0], tuned_agreement=shares[1])
             found(row)

@@ -77,15 +77,18 @@ def check_place(folder: str | os.PathLike[str], *, overwrite: bool = False) -> N
     check_folder(folder, (CONFIG, WEIGHTS), _ours, overwrite=overwrite)
 
 
-def load(folder: str | os.PathLike[str]) -> Transformer:
-    """Read a transformer; anything missing, damaged or out of place is a FileError that names it."""
+def load(folder: str | os.PathLike[str], *, within: str | os.PathLike[str] | None = None) -> Transformer:
+    """Read a transformer; anything missing, damaged or out of place is a FileError that names it.
+
+    With `within`, no file outside of that folder is read, wherever links lead.
+    """
     if not isinstance(folder, str | os.PathLike):
         raise refused("folder", folder, "a path")
     source = Path(folder)
     weights = quoted_path(source / WEIGHTS)
     recover(source)
-    config = _read_config(source / CONFIG)
-    data = read_bytes(source / WEIGHTS)
+    config = _read_config(source / CONFIG, within)
+    data = read_bytes(source / WEIGHTS, within=within)
     if hashlib.sha256(data).hexdigest() != config["weights_sha256"]:
         raise FileError(
             f"{weights} is not the file that {CONFIG} was written with (its digest differs): it is damaged, cut short, "
@@ -201,8 +204,8 @@ _FIELDS: dict[str, type] = {
 }
 
 
-def _read_config(path: Path) -> dict[str, Any]:
-    shown, config = quoted_path(path), read_json(path)
+def _read_config(path: Path, within: str | os.PathLike[str] | None) -> dict[str, Any]:
+    shown, config = quoted_path(path), read_json(path, within=within)
     if not isinstance(config, dict) or config.get("kind") != KIND:
         raise FileError(f"{shown} does not describe an exact transformer (its kind is not {KIND!r}).")
     if type(config.get("version")) is not int or not 1 <= config["version"] <= VERSION:

@@ -353,7 +353,7 @@ def turned(arithmetic: Arithmetic, head: PreparedHead, x: Array, positions: np.n
 
 
 def head_scores(arithmetic: Arithmetic, head: PreparedHead, query: Array, key: Array, seen: Seen) -> Array:
-    """⟨q_i, k_j⟩, + ⟨q_i, a_(i−j)⟩, / [√d_k], + b_(i−j), as far as the head has them: (n_q, n_k, batch), 0 where nothing is seen."""
+    """⟨q_i, k_j⟩, + ⟨q_i, a_(i−j)⟩, / [√d_k], + b_(i−j), as far as the head has them: (n_q, n_k, batch); unseen, 0."""
     scores = arithmetic.scores(query, key, seen.visible)
     if head.distance_keys is not None:
         distances = seen.distances(len(head.distance_keys))

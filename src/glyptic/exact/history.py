@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from glyptic.arguments import shown
 from glyptic.errors import FileError
 from glyptic.showing import Showing
+from glyptic.text import whole_number
 
 Action = Literal["reads", "writes", "preserves", "clobbers"]
 _MOST_LAYERS = 10**6
@@ -33,7 +34,7 @@ class Touch:
         >>> [Touch("writes", ("x",), "all but 1 2").covers(i) for i in range(4)]
         [True, False, False, True]
         """
-        listed = {int(word) for word in self.positions.split() if word.isdigit()}
+        listed = {whole_number(word) for word in self.positions.split()}
         return position not in listed if self.positions.startswith("all") else position in listed
 
 

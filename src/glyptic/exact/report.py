@@ -9,7 +9,7 @@ import numpy as np
 
 from glyptic.arguments import checked
 from glyptic.exact.running import Run
-from glyptic.exact.transformer import Transformer, parts
+from glyptic.exact.transformer import Transformer, choices, newer_parts, parts
 from glyptic.numbers import AnyFormat, Exact, as_format
 from glyptic.numbers.hosts import refusal
 from glyptic.text import printable, table
@@ -58,8 +58,17 @@ def _summary(transformer: Transformer) -> str:
         "layers": len(transformer.layers),
         "options": ", ".join(f"{key} {value}" for key, value in vars(options).items()),
     }
+    if newer_parts(transformer):
+        facts["besides"] = _besides(transformer)
     width = max(map(len, facts))
     return "\n".join([transformer.name or "unnamed transformer", *(f"  {k:<{width}}  {v}" for k, v in facts.items())])
+
+
+def _besides(transformer: Transformer) -> str:
+    """What it has beyond matrices, relu and LayerNorm, each kind of part once."""
+    chosen = {name: value for name, value in choices(transformer).items() if value is not True}
+    names = [(name.rpartition(".")[2], chosen.get(name)) for name in newer_parts(transformer)]
+    return ", ".join(dict.fromkeys(name if value is None else f"{name} {value}" for name, value in names))
 
 
 def _coordinates(transformer: Transformer) -> str:
@@ -84,9 +93,11 @@ def _cost(transformer: Transformer) -> str:
     for layer in transformer.layers:
         for head in layer.heads:
             position += sum(int(np.count_nonzero(m)) for m in (head.query, head.key, head.value, head.output))
-            pair += len(head.query) + len(head.value)
+            pair += len(head.query) * (1 + (head.distance_keys is not None))
+            pair += len(head.value) * (1 + (head.distance_values is not None))
         if layer.feed_forward:
-            position += int(np.count_nonzero(layer.feed_forward.w1)) + int(np.count_nonzero(layer.feed_forward.w2))
+            matrices = (layer.feed_forward.w1, layer.feed_forward.w2, layer.feed_forward.gate)
+            position += sum(int(np.count_nonzero(m)) for m in matrices if m is not None)
     n = transformer.max_length
     total = n * position + n * (n + 1) // 2 * pair
     return (

@@ -1,8 +1,8 @@
 """The stages of a run, by name, and who is shown them: observers.
 
-`embedding`, `embedding_norm`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention, after_attention, hidden,
-feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Layers and heads count from 0. A pattern that names no
-stage is refused, with the names that there are.
+`embedding`, `embedding_norm`; `layer.L.head.H.` query, key, value, scores, weights, mixed, output; `layer.L.` attention,
+after_attention, hidden, feed_forward, after_feed_forward; `final_norm`; `logits`, `probabilities`. Layers and heads count
+from 0. A pattern that names no stage is refused, with the names that there are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ ErrorAt = Callable[[int], Undefined]  # the error at a position
 
 OF_A_HEAD = ("query", "key", "value", "scores", "weights", "mixed", "output")
 OF_A_LAYER = ("attention", "after_attention", "hidden", "feed_forward", "after_feed_forward")
-OF_SOME = ("embedding_norm", "final_norm", "probabilities")  # not every transformer has them, and lists of patterns for any may name them
+# Not every transformer has these, and lists of patterns for any may name them.
+OF_SOME = ("embedding_norm", "final_norm", "probabilities")
 
 
 @checked

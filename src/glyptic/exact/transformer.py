@@ -739,8 +739,8 @@ def _check_positions(transformer: Transformer) -> None:
             continue
         if part.cosine is not None and (len(part.cosine) < transformer.max_length or 2 * _columns(part.cosine) > len(part.query)):
             raise ModelError(
-                f"{prefix}.cosine has shape {part.cosine.shape}; it needs a row for each of the {transformer.max_length} positions, "
-                f"and at most half as many columns as query has rows, {len(part.query)}."
+                f"{prefix}.cosine has shape {part.cosine.shape}; it needs a row for each of the {transformer.max_length} "
+                f"positions, and at most half as many columns as query has rows, {len(part.query)}."
             )
         for name in ("distance_scores", "distance_keys", "distance_values"):
             table = getattr(part, name)

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, NoReturn
 
 from glyptic.errors import FileError
@@ -18,10 +19,16 @@ MOST_BYTES = 1 << 30  # of a file that is read at once: more is not held in memo
 MOST_JSON = 1 << 25  # of a JSON file: 32 MB, for its values may take twenty times as much
 MOST_DEPTH = 400  # of brackets in brackets: far from where Python's own stack ends, for those who walk the values too
 MOST_DIGITS = 700  # of a number: the widest format that there is has 308 in front of the point
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES, what: str = "") -> bytes:
+def read_bytes(
+    path: str | os.PathLike[str], most: int = MOST_BYTES, what: str = "", *, within: str | os.PathLike[str] | None = None
+) -> bytes:
     """A regular file of at most `most` bytes; `what` names its kind in the sentences that refuse it.
+
+    A file that is not in the folder `within`, or below it, is not opened: neither by a link, nor by one that takes the place of
+    what was looked at a moment ago.
 
     >>> read_bytes(os.devnull)
     Traceback (most recent call last):
@@ -29,7 +36,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES, what: str =
     """
     shown = quoted_path(path)
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        handle = os.open(path, _READ) if within is None else _open_within(path, within)
         try:
             data = _regular(handle, most)
         finally:
@@ -42,9 +49,16 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_BYTES, what: str =
     return data
 
 
-def read_json(path: str | os.PathLike[str], most: int = MOST_JSON, what: str = "", *, nan: bool = False) -> Any:
-    """What a JSON file of at most `most` bytes holds, under the bounds of `parse_json`."""
-    return parse_json(read_bytes(path, most, what), quoted_path(path), what, nan=nan)
+def read_json(
+    path: str | os.PathLike[str],
+    most: int = MOST_JSON,
+    what: str = "",
+    *,
+    nan: bool = False,
+    within: str | os.PathLike[str] | None = None,
+) -> Any:
+    """What a JSON file of at most `most` bytes holds, under the bounds of `parse_json`; `within` as for `read_bytes`."""
+    return parse_json(read_bytes(path, most, what, within=within), quoted_path(path), what, nan=nan)
 
 
 def parse_json(data: bytes, where: str, what: str = "", *, nan: bool = False) -> Any:
@@ -89,6 +103,24 @@ def quoted_path(path: str | os.PathLike[str]) -> str:
 
 class _Refused(ValueError):
     """What is not taken, and why."""
+
+
+def _open_within(path: str | os.PathLike[str], within: str | os.PathLike[str]) -> int:
+    """Open what a path leads to if that is in a folder: from there down, name by name, and by no link that came since."""
+    root, real = Path(os.path.realpath(within)), Path(os.path.realpath(path))
+    if root not in real.parents:
+        raise _Refused("it leads out of the opened folder")
+    if os.open not in os.supports_dir_fd:  # Windows, where links are for administrators: what was resolved is opened
+        return os.open(real, _READ)
+    *folders, name = real.relative_to(root).parts
+    handle = os.open(root, _READ | os.O_DIRECTORY)
+    for step, flags in [*((folder, os.O_DIRECTORY) for folder in folders), (name, 0)]:
+        try:
+            below = os.open(step, _READ | os.O_NOFOLLOW | flags, dir_fd=handle)
+        finally:
+            os.close(handle)
+        handle = below
+    return handle
 
 
 def _regular(handle: int, most: int) -> bytes:

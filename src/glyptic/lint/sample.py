@@ -14,7 +14,7 @@ from glyptic.exact import Transformer
 from glyptic.exact.forward import Prepared
 from glyptic.exact.running import Batch, prepared_for
 
-_STAGES = ("embedding", "*.after_*", "final_norm", "*.hidden", "*.head.*")
+_STAGES = ("embedding", "embedding_norm", "*.after_*", "final_norm", "*.hidden", "*.head.*")
 
 
 @dataclass(frozen=True)

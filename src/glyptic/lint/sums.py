@@ -42,13 +42,14 @@ def sum_order(sample: Sample) -> Iterator[Finding]:
 
 
 def _sums(sample: Sample) -> Iterator[tuple[str, Iterator[Pair]]]:
-    transformer, before = sample.transformer, "embedding"
+    transformer = sample.transformer
+    before = "embedding" if transformer.embedding_norm is None else "embedding_norm"
     for l, layer in enumerate(transformer.layers):
         for h in range(len(layer.heads)):
             yield from _of_head(sample, l, h, layer, before)
         if len(layer.heads) > 1:
             yield f"layer {l}, the sum of heads", _heads(sample, l, len(layer.heads))
-        yield from _of_feed_forward(sample, l, layer)
+        yield from _of_feed_forward(sample, l, layer, before if layer.parallel else f"layer.{l}.after_attention")
         before = f"layer.{l}.after_feed_forward"
     last = "final_norm" if transformer.final_norm is not None else before
     yield "output", _products(sample, transformer.output, last)
@@ -64,11 +65,13 @@ def _of_head(sample: Sample, l: int, h: int, layer: Layer, before: str) -> Itera
     yield f"{where}, output", _products(sample, head.output, f"{stage}.mixed")
 
 
-def _of_feed_forward(sample: Sample, l: int, layer: Layer) -> Iterator[tuple[str, Iterator[Pair]]]:
+def _of_feed_forward(sample: Sample, l: int, layer: Layer, before: str) -> Iterator[tuple[str, Iterator[Pair]]]:
     if layer.feed_forward is None:
         return
     if sample.transformer.options.norm == "none":
-        yield f"layer {l}, w1", _products(sample, layer.feed_forward.w1, f"layer.{l}.after_attention")
+        yield f"layer {l}, w1", _products(sample, layer.feed_forward.w1, before)
+        if layer.feed_forward.gate is not None:
+            yield f"layer {l}, gate", _products(sample, layer.feed_forward.gate, before)
     yield f"layer {l}, w2", _products(sample, layer.feed_forward.w2, f"layer.{l}.hidden")
 
 

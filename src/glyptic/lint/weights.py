@@ -17,7 +17,7 @@ _MARK = "a mark of positions that is never cleared does no harm where no part th
 
 
 def never_read(sample: Sample) -> Iterator[Finding]:
-    """Coordinates whose column is 0 in W_Q, W_K, W_V, W_1 of every layer and in θ_OUTPUT; a norm reads them all.
+    """Coordinates whose column is 0 in W_Q, W_K, W_V, W_1 and gates of every layer and in θ_OUTPUT; a norm reads them all.
 
     A warning where a layer writes what nobody reads: a reader was forgotten. A note where only the embedding can set it. Nothing
     where the output reads nothing at all: that is a block under construction, and its reader is still to come.
@@ -31,7 +31,9 @@ def never_read(sample: Sample) -> Iterator[Finding]:
             for matrix in (head.query, head.key, head.value) if _is_live(head) else ():
                 read |= np.any(matrix != 0, axis=0)
         if layer.feed_forward is not None:
-            read |= np.any(layer.feed_forward.w1 != 0, axis=0)
+            gate = layer.feed_forward.gate
+            for matrix in (layer.feed_forward.w1, *(() if gate is None else (gate,))):
+                read |= np.any(matrix != 0, axis=0)
     for k in np.flatnonzero(~read):
         where = f"coordinate {transformer.coordinates[k]}"
         if _is_written(transformer, int(k)):
@@ -42,7 +44,8 @@ def never_read(sample: Sample) -> Iterator[Finding]:
 
 
 def _is_live(head: Head) -> bool:
-    return bool(head.output.any() and head.value.any())
+    valued = any(part is not None and part.any() for part in (head.value, head.value_bias, head.distance_values))
+    return bool(head.output.any() and valued) or (head.output_bias is not None and bool(head.output_bias.any()))
 
 
 def _is_normed(transformer: Transformer) -> bool:
@@ -51,7 +54,7 @@ def _is_normed(transformer: Transformer) -> bool:
         or (layer.feed_forward is not None and layer.feed_forward_norm is not None)
         for layer in transformer.layers
     )
-    return inside or transformer.final_norm is not None
+    return inside or transformer.final_norm is not None or transformer.embedding_norm is not None
 
 
 def dead_heads(sample: Sample) -> Iterator[Finding]:
@@ -130,7 +133,8 @@ def _flags(transformer: Transformer) -> Iterator[int]:
 
 
 def _is_written(transformer: Transformer, k: int) -> bool:
-    heads = any(head.output[k].any() for layer in transformer.layers for head in layer.heads)
+    every = [head for layer in transformer.layers for head in layer.heads]
+    heads = any(head.output[k].any() or (head.output_bias is not None and head.output_bias[k]) for head in every)
     feed_forwards = [layer.feed_forward for layer in transformer.layers if layer.feed_forward is not None]
     return heads or any(ff.w2[k].any() or ff.b2[k] for ff in feed_forwards)
 

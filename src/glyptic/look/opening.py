@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from glyptic.arguments import checked, shown
-from glyptic.errors import InputError
+from glyptic.errors import FileError, InputError
 from glyptic.files import quoted_path, read_json
 from glyptic.look.kinds import page
 from glyptic.look.pages import Language, Page, View
@@ -42,14 +42,12 @@ def open_page(
     if os.path.isfile(name):
         _refuse(f"the file {quoted_path(name)}", input=input, against=against, format=format)
         return _of_file(Path(name), language)
+    if os.path.isdir(name) and not os.path.lexists(Path(name) / "config.json"):
+        _refuse(f"the folder {quoted_path(name)}", input=input, against=against, format=format)
+        return _of_runs(Path(name), language)
     if _is_public(Path(name)):
         _refuse("a model of PyTorch", against=against, format=format)
         return _of_model(name, input, language)
-    if _has_rows(Path(name)):
-        _refuse("a run of training", input=input, against=against, format=format)
-        from glyptic.look.values.training import training_view
-
-        return _as_page(training_view(Path(name)), language)
     from glyptic import programs
 
     transformer = programs.open(name, format)
@@ -60,12 +58,25 @@ def open_page(
 def _of_file(path: Path, language: Language) -> Page:
     """A certificate, or rows of training."""
     if path.suffix == ".jsonl":
-        from glyptic.look.values.training import training_view
-
-        return _as_page(training_view(path), language)
+        return _of_rows(path, language)
     from glyptic.look.values.proof import certificate_view
 
     return _as_page(certificate_view(path), language)
+
+
+def _of_rows(path: Path, language: Language) -> Page:
+    from glyptic.look.values.training import training_view
+
+    return _as_page(training_view(path), language)
+
+
+def _of_runs(folder: Path, language: Language) -> Page:
+    """A folder of runs of training: all its files of rows; what else is in it is left alone."""
+    if not any(True for pattern in ("*.jsonl", "*/*.jsonl") for _ in folder.glob(pattern)):
+        raise FileError(
+            f"{quoted_path(folder)} has neither a transformer (config.json) nor rows of training (.jsonl); name a file in it."
+        )
+    return _of_rows(folder, language)
 
 
 def _of_model(folder: str, input: str | None, language: Language) -> Page:
@@ -86,15 +97,6 @@ def _is_public(folder: Path) -> bool:
         return False
     config = read_json(path)
     return isinstance(config, dict) and "model_type" in config
-
-
-def _has_rows(folder: Path) -> bool:
-    """Whether it is the folder of a run, or of several: no model, and metrics in it or in folders of it."""
-    try:
-        model = (folder / "config.json").exists()
-        return folder.is_dir() and not model and any(next(folder.glob(each), None) for each in ("*.jsonl", "*/metrics.jsonl"))
-    except (OSError, ValueError):  # a name too long, or with a zero in it
-        return False
 
 
 def _refuse(what: str, **given: Any) -> None:

@@ -11,6 +11,7 @@ import base64
 import html
 import json
 import os
+import re
 import webbrowser
 import zlib
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ Language = Literal["en", "es"]
 LANGUAGES = ("en", "es")
 _KINDS_OF_ARRAYS = {"u1": np.uint8, "u2": np.uint16, "i4": np.int32, "f4": np.float32, "f8": np.float64}
 _NOTEBOOK_HEIGHT = 620
+_NO_TEXT = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Page:
             "language": self.language,
             "connect": "'self'" if connect else "'none'",
             "mark": html.escape(MARK),
-            "title": html.escape(self.title),
+            "title": html.escape(_as_text(self.title)),
             "style": _styles(used),
             "data": as_script(data),
             "script": _scripts(used),
@@ -101,7 +103,7 @@ class Page:
     def _repr_html_(self) -> str:
         """In a notebook: a frame of its own, so that neither page changes the other; it may run scripts and save files."""
         return (
-            f'<iframe srcdoc="{html.escape(self.html())}" title="{html.escape(self.title)}" '
+            f'<iframe srcdoc="{html.escape(self.html())}" title="{html.escape(_as_text(self.title))}" '
             f'sandbox="allow-scripts allow-downloads" style="width:100%;height:{_NOTEBOOK_HEIGHT}px;border:0"></iframe>'
         )
 
@@ -126,8 +128,16 @@ def as_script(data: Any) -> str:
     >>> as_script({"token": "</script><!--"})
     '{"token":"\\\\u003c/script>\\\\u003c!--"}'
     """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    try:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise InputError("the data of a page hold NaN or ∞ where a number stands, and JSON has neither; leave it out.") from None
+    return _as_text(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _as_text(given: str) -> str:
+    """Half a pair of surrogates, or a control character, is no text, and no file in UTF-8 or HTML can hold it."""
+    return _NO_TEXT.sub("\ufffd", given)
 
 
 def _page() -> Traversable:

@@ -21,11 +21,11 @@ from glyptic.text import printable
 
 Kind = Literal["decoder", "encoder", "encoder_decoder", "vit"]
 Positions = Literal["sinusoidal", "learned", "shaw", "transformer_xl", "t5", "rotary", "alibi", "none"]
-NormKind = Literal["layer", "rms", "rms_outside", "batch", "instance", "group", "none"]
+NormKind = Literal["layer", "rms", "rms_outside", "rms_plus_one", "batch", "instance", "group", "none"]
 NormPlace = Literal["pre", "post"]
 FeedForwardKind = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"]
 AttentionBackend = Literal["reference", "sdpa", "blocked"]
-HeadOnTop = Literal["none", "linear", "mlm", "class"]
+HeadOnTop = Literal["none", "linear", "mlm", "class", "distilled"]
 Precision = Literal["float64", "float32"]
 SinusoidalLayout = Literal["interleaved", "halves"]
 ScalingKind = Literal["linear", "ntk", "llama3", "yarn"]
@@ -71,15 +71,16 @@ Changes = TypedDict(  # noqa: UP013
         "layers": int, "width": int, "heads": int, "vocabulary": int | None, "context": int,
         "encoder_layers": int | None, "key_value_heads": int | None, "head_width": int | None,
         "attention_scale": float | None, "attention_bias": bool, "attention_output_bias": bool,
-        "sliding_window": int | None, "backend": AttentionBackend, "feed_forward": FeedForwardKind,
+        "query_key_norm": bool, "sliding_window": int | None, "backend": AttentionBackend, "feed_forward": FeedForwardKind,
         "feed_forward_width": int | None, "feed_forward_bias": bool, "norm": NormKind, "norm_place": NormPlace,
         "norm_eps": float, "norm_groups": int, "final_norm": bool | None, "parallel": bool, "positions": Positions,
-        "position_precision": Precision, "sinusoidal_layout": SinusoidalLayout, "rotary_base": float,
+        "position_precision": Precision, "position_offset": int, "sinusoidal_layout": SinusoidalLayout, "rotary_base": float,
         "rotary_fraction": float, "rotary_scaling": RotaryScaling | None, "relative_buckets": int,
-        "relative_distance": int, "embedding_scale": bool, "embedding_norm": bool, "token_types": int,
+        "relative_distance": int, "embedding_scale": bool, "embedding_scale_rounded": bool, "embedding_width": int | None,
+        "embedding_norm": bool, "token_types": int,
         "head": HeadOnTop, "classes": int, "tied": bool, "output_bias": bool, "output_bias_frozen": bool,
-        "output_scale": float, "image_size": int, "patch_size": int, "channels": int, "dropout": float,
-        "attention_dropout": float,
+        "output_scale": float, "image_size": int, "patch_size": int, "channels": int, "distillation_token": bool,
+        "dropout": float, "attention_dropout": float,
     },
     total=False,
 )
@@ -121,6 +122,8 @@ class ModelConfig:
     """Factor on scores; None: 1/√K. T5 uses 1."""
     attention_bias: bool = True
     attention_output_bias: bool = True
+    query_key_norm: bool = False
+    """RMSNorm on each head's queries and keys, before rotary positions turn them (Qwen3)."""
     sliding_window: int | None = None
     """A query sees this many keys at most, itself included."""
     backend: AttentionBackend = "sdpa"
@@ -144,6 +147,8 @@ class ModelConfig:
     positions: Positions = "learned"
     position_precision: Precision = "float64"
     """Sines and angles are computed in this precision; `float32` as the public checkpoints do it."""
+    position_offset: int = 0
+    """Rows of the learned table before that of the first position (OPT: 2; RoBERTa: one more than the id of its padding)."""
     sinusoidal_layout: SinusoidalLayout = "interleaved"
     """`interleaved` sin, cos, sin, cos … (Vaswani) or `halves` sin … sin cos … cos (Marian)."""
     rotary_base: float = 10000.0
@@ -156,14 +161,19 @@ class ModelConfig:
 
     embedding_scale: bool = False
     """Token embeddings × √D (Vaswani)."""
+    embedding_scale_rounded: bool = False
+    """That √D is rounded to float32, and then as the weights are (Gemma); else it is a number of 64 bits."""
+    embedding_width: int | None = None
+    """Width of the token embedding if it is not D: a matrix widens it to D, and one narrows hidden states (OPT-350m)."""
     embedding_norm: bool = False
     """A norm after the sum of embeddings (BERT)."""
     token_types: int = 0
     """Segment embeddings (BERT has 2)."""
     head: HeadOnTop = "linear"
-    """`none`: hidden states; `linear`: logits over tokens; `mlm`: BERT's; `class`: logits over `classes`.
+    """`none`: hidden states; `linear`: logits over tokens; `mlm`: BERT's; `class`: logits over `classes`; `distilled`: DeiT's.
 
     `class` reads the first real token of an encoder, and the last real one of a decoder, which alone has seen all others.
+    `distilled` is the mean of two of these, one that reads the class token and one that reads the distillation token.
     """
     classes: int = 0
     tied: bool = True
@@ -177,6 +187,8 @@ class ModelConfig:
     image_size: int = 0
     patch_size: int = 0
     channels: int = 3
+    distillation_token: bool = False
+    """A second learned token after the class token (DeiT)."""
 
     dropout: float = 0.0
     attention_dropout: float = 0.0
@@ -289,7 +301,7 @@ def _bounded(value: object) -> bool:
 def _check_sizes(config: ModelConfig) -> None:
     for field in ("layers", "width", "heads", "context", "norm_groups", "relative_buckets", "relative_distance"):
         _positive(field, getattr(config, field))
-    optional = ("vocabulary", "key_value_heads", "head_width", "sliding_window", "feed_forward_width")
+    optional = ("vocabulary", "key_value_heads", "head_width", "sliding_window", "feed_forward_width", "embedding_width")
     for field in (*optional, "encoder_layers"):
         if getattr(config, field) is not None:
             _positive(field, getattr(config, field))
@@ -300,7 +312,7 @@ def _check_sizes(config: ModelConfig) -> None:
         raise ModelError(f"rotary_fraction={config.rotary_fraction!r} must be above 0 and at most 1.")
     if config.rotary_base <= 0:
         raise ModelError(f"rotary_base={config.rotary_base!r} must be above 0.")
-    for field in ("token_types", "classes", "image_size", "patch_size", "channels", "norm_eps"):
+    for field in ("token_types", "classes", "image_size", "patch_size", "channels", "norm_eps", "position_offset"):
         if getattr(config, field) < 0:
             raise ModelError(f"{field}={getattr(config, field)!r} must not be negative.")
 
@@ -361,6 +373,22 @@ def _check_positions(config: ModelConfig) -> None:
         )
 
 
+def _check_additions(config: ModelConfig) -> None:
+    """What one public family has and most do not, where it would have no effect."""
+    if config.position_offset and config.positions != "learned":
+        raise ModelError(f"position_offset is of positions='learned', not of positions={config.positions!r}; leave it out.")
+    if config.embedding_scale_rounded and not config.embedding_scale:
+        raise ModelError("embedding_scale_rounded=True rounds what embedding_scale=False leaves out; set both or neither.")
+    if config.embedding_width is not None and (config.vocabulary is None or config.head not in ("linear", "none")):
+        raise ModelError(
+            f"embedding_width is of a vocabulary and of head='linear' or 'none', not of head={config.head!r}; leave it out."
+        )
+    if config.distillation_token and config.kind != "vit":
+        raise ModelError(f"distillation_token is of kind='vit', not of kind={config.kind!r}; leave it out.")
+    if config.head == "distilled" and not config.distillation_token:
+        raise ModelError("head='distilled' reads a distillation token; give distillation_token=True, or head='class'.")
+
+
 def _check_ends(config: ModelConfig) -> None:
     """Inputs and outputs, and what would be left out of them in silence."""
     if config.rotary_scaling is not None and config.positions != "rotary":
@@ -369,8 +397,9 @@ def _check_ends(config: ModelConfig) -> None:
         raise ModelError(f"encoder_layers is of kind='encoder_decoder', not of kind={config.kind!r}; leave it out.")
     if config.vocabulary is None and config.head in ("linear", "mlm"):
         raise ModelError(f"head={config.head!r} needs a vocabulary, so vocabulary=None cannot be; use head='none'.")
-    if config.head == "class":
+    if config.head in ("class", "distilled"):
         _positive("classes", config.classes)
+    _check_additions(config)
     if config.kind == "vit":
         _positive("image_size", config.image_size)
         _positive("patch_size", config.patch_size)

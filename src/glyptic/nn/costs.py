@@ -105,7 +105,7 @@ def cost(
     """
     config = of.config if isinstance(of, Model) else of
     if config.kind == "vit":
-        length = (config.image_size // config.patch_size) ** 2 + 1
+        length = (config.image_size // config.patch_size) ** 2 + 1 + config.distillation_token
     length = config.context if length is None else length
     source = length if source_length is None else source_length
     parts = tuple(p for p in _parts(config, batch, length, source) if p.parameters or p.flops or p.kept)
@@ -121,7 +121,7 @@ def _crossover(config: ModelConfig) -> float:
 
 
 def _parts(config: ModelConfig, batch: int, length: int, source: int) -> Iterator[PartCost]:
-    yield from _embedding(config, batch, length)
+    yield from _embedding(config, batch, length, source)
     if config.kind == "encoder_decoder":
         yield from _stack(config, config.depth_of_encoder, batch, source, None, "encoder: ", causal=False)
         yield from _stack(config, config.layers, batch, length, source, "decoder: ", causal=True)
@@ -130,10 +130,12 @@ def _parts(config: ModelConfig, batch: int, length: int, source: int) -> Iterato
     yield from _output(config, batch, length)
 
 
-def _embedding(config: ModelConfig, batch: int, length: int) -> Iterator[PartCost]:
-    D = config.width
+def _embedding(config: ModelConfig, batch: int, length: int, source: int) -> Iterator[PartCost]:
+    D, narrow = config.width, config.embedding_width or 0
     if config.vocabulary and config.kind != "vit":
-        yield PartCost("token embedding", "other", config.vocabulary * D)
+        read = batch * (length + source if config.kind == "encoder_decoder" else length)
+        table = config.vocabulary * (narrow or D) + narrow * D
+        yield PartCost("token embedding", "other", table, 2 * read * narrow * D, read * narrow)
     if config.token_types:
         yield PartCost("type embedding", "other", config.token_types * D)
     if config.positions in TO_INPUT:
@@ -143,8 +145,9 @@ def _embedding(config: ModelConfig, batch: int, length: int) -> Iterator[PartCos
         yield PartCost("embedding norm", "other", _norm_parameters(config), 0, batch * length * D)
     if config.kind == "vit":
         pixels = config.channels * config.patch_size**2
-        parameters = pixels * D + D + D  # matrix, bias and class token
-        patches = batch * (length - 1)
+        learned = 1 + config.distillation_token
+        parameters = pixels * D + D + learned * D  # matrix, bias, class token and DeiT's other one
+        patches = batch * (length - learned)
         yield PartCost("patch embedding", "other", parameters, 2 * patches * pixels * D, patches * pixels)
 
 
@@ -178,8 +181,10 @@ def _self_attention(
     D, H, G, K, tokens = config.width, config.heads, config.groups, config.head_size, batch * length
     wide = (H + 2 * G) * K
     parameters = D * wide + config.attention_bias * wide + H * K * D + config.attention_output_bias * D
+    parameters += 2 * K * config.query_key_norm
     flops = 2 * tokens * D * wide + 2 * tokens * H * K * D
     kept = tokens * (D + wide + H * K)  # the norm's output; q, k and v; the mixture
+    kept += tokens * (H + G) * (K + 2) * config.query_key_norm
     yield PartCost(f"{prefix}attention projections", "projections", parameters, flops, kept, layers)
     pairs, saved = length * length, tokens * H  # sdpa keeps one logarithm a row
     if config.backend == "blocked":
@@ -240,17 +245,22 @@ def _feed_forward(config: ModelConfig, tokens: int, prefix: str, layers: int) ->
 def _norm_parameters(config: ModelConfig) -> int:
     if config.norm == "none":
         return 0
-    return config.width * (1 if config.norm in ("rms", "rms_outside") else 2)
+    return config.width * (1 if config.norm.startswith("rms") else 2)
 
 
 def _output(config: ModelConfig, batch: int, length: int) -> Iterator[PartCost]:
     if config.head == "none":
         return
     D = config.width
-    size, rows = (config.classes, batch) if config.head == "class" else (config.vocabulary or 0, batch * length)
-    tied = config.tied and config.head != "class"
-    parameters = (0 if tied else size * D) + size * (config.output_bias or config.head in ("mlm", "class"))
-    flops, kept = 2 * rows * D * size, rows * D
+    E, classifies = config.embedding_width or D, config.head in ("class", "distilled")
+    size, rows = (config.classes, batch) if classifies else (config.vocabulary or 0, batch * length)
+    biased = config.output_bias or classifies or config.head == "mlm"
+    parameters = (0 if config.tied and not classifies else size * E) + size * biased
+    flops, kept = 2 * rows * E * size, rows * E
+    if config.embedding_width is not None:  # first narrowed
+        parameters, flops, kept = parameters + D * E, flops + 2 * rows * D * E, kept + rows * D
+    if config.head == "distilled":  # two classifiers
+        parameters, flops, kept = 2 * parameters, 2 * flops, 2 * kept
     if config.head == "mlm":  # BERT's extra layer: dense, GELU, norm
         parameters, flops, kept = parameters + D * D + 3 * D, flops + 2 * rows * D * D, kept + 3 * rows * D
     yield PartCost("output", "other", parameters, flops, kept)

@@ -6,7 +6,8 @@
     blocks.0.hook_resid_mid  .ln2.hook_normalized  .mlp.hook_pre  .mlp.hook_post  .hook_mlp_out  .hook_resid_post
     ln_final.hook_normalized
 
-Rotary models also have attn.hook_rot_q and .hook_rot_k, gated feed-forwards mlp.hook_pre_linear, post-norm layers
+Rotary models also have attn.hook_rot_q and .hook_rot_k, models with norms on queries and keys attn.q_norm.hook_normalized and
+attn.k_norm.hook_normalized, gated feed-forwards mlp.hook_pre_linear, post-norm layers
 hook_normalized_resid_post, BERT embed.ln.hook_normalized and mlm_head.ln.hook_normalized; a parallel block has no
 hook_resid_mid. An encoder–decoder has `encoder.0.…` and `decoder.0.…`; in a decoder's block ln2 is the norm of the
 cross-attention (`cross_attn.…`, hook_cross_attn_out, hook_resid_mid_cross) and ln3 that of the feed-forward; hook_embed is
@@ -43,6 +44,7 @@ from glyptic.nn.parts.hook_point import HookPoint
 
 NORMS = {"embedding.norm": "embed.ln", "output.norm": "mlm_head.ln"}  # BERT's two outside its layers
 BY_HEAD = ("hook_q", "hook_k", "hook_v", "hook_z", "hook_rot_q", "hook_rot_k")  # [B, T, H, K]
+NORMS_BY_HEAD = ("q_norm.hook_normalized", "k_norm.hook_normalized")  # the same
 NEED_WEIGHTS = ("hook_attn_scores", "hook_pattern")  # [B, H, T, S]
 
 
@@ -67,7 +69,8 @@ class Change:
     def at(self, name: str) -> Callable[[Tensor], Tensor]:
         """The change as a function of the activation `name`."""
         kind = name.rpartition(".")[2]
-        token_axis, head_axis = (2, 1) if kind in NEED_WEIGHTS else (1, 2 if kind in BY_HEAD else None)
+        by_head = kind in BY_HEAD or name.endswith(NORMS_BY_HEAD)
+        token_axis, head_axis = (2, 1) if kind in NEED_WEIGHTS else (1, 2 if by_head else None)
         if self.heads is not None and head_axis is None:
             raise InputError(f"heads={list(self.heads)} cannot be chosen in {name!r}, which has no axis of heads.")
 

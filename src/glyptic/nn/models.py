@@ -1,9 +1,9 @@
 """The four models, each from one `ModelConfig`.
 
-    Decoder          tokens or vectors → logits for the next token      GPT-2, LLaMA, GPT-NeoX, Transformer-XL
-    Encoder          tokens or vectors → a vector (logits) each         BERT
+    Decoder          tokens or vectors → logits for the next token      GPT-2, OPT, LLaMA and its kin, GPT-NeoX, Transformer-XL
+    Encoder          tokens or vectors → a vector (logits) each         BERT, RoBERTa, DistilBERT
     EncoderDecoder   source, target → logits for the next target token  Vaswani, T5, Marian
-    ViT              images → classes                                   ViT
+    ViT              images → classes                                   ViT, DeiT
 
 `hidden(…)` stops before the output matrix; `model(…)` gives logits, or hidden states with `head='none'`.
 """
@@ -22,6 +22,7 @@ from glyptic.nn.config import AttentionBackend, Kind, ModelConfig
 from glyptic.nn.parts.cache import Cache, FixedCache, RingCache, StaticCache
 from glyptic.nn.parts.embeddings import InputEmbedding, Output, PatchEmbedding
 from glyptic.nn.parts.multi_head import Memory
+from glyptic.nn.parts.norms import RMSNorm
 from glyptic.nn.parts.stack import Stack
 from glyptic.nn.speed.machine import check_memory
 
@@ -57,14 +58,17 @@ class Model(nn.Module):
             return hidden
         if self.config.head == "class":
             hidden = self._deciding(hidden, padding_mask)
+        elif self.config.head == "distilled":
+            hidden = hidden[:, :2]
         return self.output(hidden, None if self.embedding.token is None else self.embedding.token.weight)
 
     def _check_hidden(self, hidden: Tensor, real: Tensor | None) -> None:
-        axes = "[B, T, D]" if self.config.head == "class" else "[..., D]"
+        whole = self.config.head in ("class", "distilled")  # one or two tokens of all decide
+        axes = "[B, T, D]" if whole else "[..., D]"
         wanted = f"a tensor of floating-point numbers {axes}, D = {self.config.width}"
         if not isinstance(hidden, Tensor) or not hidden.is_floating_point() or hidden.shape[-1:] != (self.config.width,):
             raise refused("hidden", hidden, wanted)
-        if self.config.head == "class" and hidden.dim() != 3:
+        if whole and hidden.dim() != 3:
             raise InputError(f"hidden has shape {tuple(hidden.shape)}, and must be {wanted}.")
         dtype = next(self.parameters()).dtype
         if hidden.dtype != dtype and not torch.is_autocast_enabled(hidden.device.type):
@@ -255,13 +259,13 @@ class ViT(Model):
     def __init__(self, config: ModelConfig) -> None:
         self._check(config)
         patches = (config.image_size // config.patch_size) ** 2
-        config = config.replace(context=patches + 1, vocabulary=None)
+        config = config.replace(context=patches + 1 + config.distillation_token, vocabulary=None)
         super().__init__(config)
         self.patches = PatchEmbedding(config)
         self.stack = Stack(config, config.layers, causal=False)
 
     def hidden(self, images: Tensor) -> Tensor:
-        """[B, C, height, width] → [B, 1 + patches, D]."""
+        """[B, C, height, width] → [B, 1 + patches, D], or 2 + patches with a distillation token."""
         return self._run(self.stack, self.embedding.look_up(None, self.patches(images)), None)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -321,7 +325,8 @@ def _check_memory(config: ModelConfig) -> None:
     """Refuse, before anything is made, a model whose matrices alone do not fit into this machine."""
     layers = config.layers + (config.depth_of_encoder if config.kind == "encoder_decoder" else 0)
     inner = (2 * config.heads + 2 * config.groups) * config.head_size + 2 * config.hidden_size
-    tables = (config.vocabulary or 0) + (config.context if config.positions == "learned" else 0) + config.token_types
+    positions = config.context + config.position_offset if config.positions == "learned" else 0
+    tables = (config.vocabulary or 0) + positions + config.token_types
     if torch.get_default_device().type == "cpu":
         check_memory(torch.get_default_dtype().itemsize * config.width * (layers * inner + tables), "the model")
 
@@ -357,12 +362,13 @@ def initialize(model: nn.Module, scaled: bool = False) -> None:
     N(0, 1/D) instead (Vaswani), so that tokens and sinusoids are of one size.
     """
     depth = max(1, sum(name.endswith(".attn") for name, _ in model.named_modules()))
+    shifted = {name for name, module in model.named_modules() if isinstance(module, RMSNorm) and module.plus_one}
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.endswith("bias"):
                 parameter.zero_()
             elif parameter.dim() == 1:  # the scale of a norm
-                parameter.fill_(1.0)
+                parameter.fill_(0.0 if name.removesuffix(".weight") in shifted else 1.0)
             elif name == "embedding.token.weight" and scaled:
                 parameter.normal_(0.0, parameter.shape[1] ** -0.5)
             elif name.endswith(".out.weight"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.errors import InputError
+from glyptic.errors import InputError, ModelError
 from glyptic.exact.transformer import FeedForward, Head, Layer, Transformer, newer_parts
 from glyptic.numbers import AnyFormat, Codes, encode, number
 

@@ -18,6 +18,7 @@ _LONG = 16  # letters of a word that a narrow column may have to break
 _EVERY = 10
 _MOST = 160  # signs of a name; no paper has room for more
 TYPEWRITER = 0.535
+_UNBROKEN = 5.4  # em: ten signs in typewriter, or one that is given by its number
 
 
 def sign(character: str) -> str:
@@ -67,7 +68,7 @@ def name(called: str, *, breaks: bool = False) -> str:
     \\texttt{is\\_a} \\texttt{a\\textvisiblespace{}b}
     """
     shown = unicodedata.normalize("NFC", cut(called).replace(" ", "␣"))
-    return f"\\texttt{{{_broken(shown) if breaks and len(shown) > _EVERY else ''.join(_signs(shown))}}}"
+    return f"\\texttt{{{_broken(shown) if breaks and width(shown, typewriter=True) > _UNBROKEN else ''.join(_signs(shown))}}}"
 
 
 def code(said: str) -> str:
@@ -92,7 +93,7 @@ def _broken(word: str) -> str:
     pieces, since = [], 0
     for character, piece in zip(word, _signs(word), strict=True):
         pieces.append(piece)
-        since += 8 if "U+" in piece else 1
+        since += _EVERY if "U+" in piece else 1
         if since >= 2 and (not character.isalnum() or since >= _EVERY):
             pieces.append(r"\allowbreak{}")
             since = 0

@@ -12,7 +12,7 @@ from glyptic.look.latex.tables import Fragment, TexCell, TexRow, TexTable
 
 def frame_latex(frame: Frame, about: Fragment) -> str:
     """One construction."""
-    return _table([frame], about).latex(about.word("one frame", name=escaping.name(frame.construction)))
+    return _table([frame], about).latex(about.word("one frame", name=escaping.name(frame.construction, breaks=True)))
 
 
 def history_latex(frames: Sequence[Frame], about: Fragment, name: str) -> str:

@@ -23,6 +23,21 @@ OPENING = r"{\centering\scriptsize\def\quad{\hskip.6em\relax}\lineskip=1ex"
 CLOSING = r"\par}\smallskip"
 
 
+def _em(said: str) -> float:
+    return escaping.width(said, typewriter=True)
+
+
+def _ends(called: str) -> str:
+    """The beginning and the end of a name that is too long, or too wide for the signs that it has.
+
+    >>> _ends("a" * 100), _ends("漢" * 9)
+    ('aaaaaaaaaaaaa…aaaaaaaaaaaaa', '漢…漢')
+    """
+    most = (_CUT - 1) * escaping.TYPEWRITER
+    half = next(n for n in range(_CUT // 2, 0, -1) if n == 1 or _em(called[:n] + called[-n:]) <= most)
+    return f"{called[:half]}…{called[-half:]}"
+
+
 @dataclass(frozen=True)
 class Margin:
     """A name beside a row or above a column, as LaTeX, and its width in em."""
@@ -33,7 +48,7 @@ class Margin:
     @classmethod
     def name(cls, called: str) -> Margin:
         """A coordinate, a token or an answer."""
-        short = called if len(called) <= _CUT else f"{called[: _CUT // 2]}…{called[-_CUT // 2 + 1 :]}"
+        short = called if len(called) <= _CUT and _em(called) <= _CUT * escaping.TYPEWRITER else _ends(called)
         return cls(escaping.name(short), escaping.width(short, typewriter=True))
 
     @classmethod

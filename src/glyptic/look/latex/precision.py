@@ -20,7 +20,7 @@ def precision_latex(found: LeastPrecision, about: Fragment) -> str:
         if about.wide or about.long:
             rows.append(TexRow((*cells, why)))
         else:  # below, where it has the whole column
-            rows += [TexRow(tuple(cells)), TexRow(across=TexCell(f"\\quad {why.tex}", why.em + 1.2), joined=True)]
+            rows += [TexRow(tuple(cells)), TexRow(across=TexCell(why.tex, why.em + 1.2), indented=True, joined=True)]
     align = "r" * len(header)
     if about.wide or about.long:
         header, align = [*header, _word(about, "one less")], f"{align}l"

@@ -29,7 +29,7 @@ def _named(run: Run, about: Fragment) -> dict[str, str]:
     name = escaping.text(escaping.cut(of.name)) if of.name else about.word("unnamed")
     tokens = run.tokens if len(run.tokens) <= 16 else (*run.tokens[:14], "…", run.tokens[-1])
     spaced = any(len(token) > 1 for token in of.vocabulary)
-    said = " ".join(map(escaping.name, tokens)) if spaced else escaping.name("".join(tokens), breaks=True)
+    said = " ".join(escaping.name(each, breaks=True) for each in (tokens if spaced else ["".join(tokens)]))
     return {"name": name, "format": letters(of.format), "tokens": said}
 
 
@@ -40,7 +40,7 @@ def residual_latex(run: Run, about: Fragment) -> str:
     for stage, stream in run.residual.items():
         title = _title(stage, about)
         rows.append(TexRow(across=TexCell(title, escaping.width(title)), strong=True, rule=bool(rows)))
-        rows += _changed(run, before, stream) or [TexRow(across=TexCell(f"\\quad {about.word('unchanged')}", 9))]
+        rows += _changed(run, before, stream) or [TexRow(across=TexCell(about.word("unchanged"), 9), indented=True)]
         before = stream
     position, token = (about.word(key) for key in ("position", "token"))
     numbers = [TexCell(str(i), 0.53 * len(str(i))) for i in range(len(run.tokens))]
@@ -86,12 +86,12 @@ def _answer(run: Run, about: Fragment) -> str:
     for key, values in {"logit": run.logits, "probability": run.probabilities}.items():
         if values:
             each = [
-                f"{escaping.name(name)} {TexCell.number(x, format).tex if x != 0 else '$0$'}"
+                f"{escaping.name(name, breaks=True)} {TexCell.number(x, format).tex if x != 0 else '$0$'}"
                 for name, x in zip(run.transformer.answers, values, strict=True)
             ]
             said.append(f"{about.word(key).capitalize()}: {', '.join(each)}.")
     if len(run.chain) > 1:
-        said.append(about.word("chain", chain=" ".join(map(escaping.name, run.chain))))
-    said.append(about.word("answered", answer=escaping.name(run.answer)))
+        said.append(about.word("chain", chain=" ".join(escaping.name(token, breaks=True) for token in run.chain)))
+    said.append(about.word("answered", answer=escaping.name(run.answer, breaks=True)))
     title = [] if run.residual else [about.word("answers", **_named(run, about))]
     return "\\noindent " + "\n".join([*title, *said])

@@ -15,10 +15,12 @@ from glyptic.errors import InputError
 from glyptic.look.latex import escaping
 from glyptic.look.latex.numerals import number
 from glyptic.look.latex.words import Language, word
+from glyptic.text import whole_number
 
 COLUMN, BOTH, PAGE = 219.0, 455.0, 345.0  # points: a column, and both, of the narrowest usual style; a page of one column
 _EM, _GAP = 8.5, 6.0  # of \footnotesize, and between columns
 _NARROWEST = 44.0  # a column of text
+_NOTE = 170.0  # what is said below a row of numbers: a table that is narrower has room for that beside them
 _LINES = 46  # of one float
 MOST_CELLS = 20_000
 
@@ -94,14 +96,16 @@ class TexCell:
     def names(cls, called: Sequence[str]) -> TexCell:
         """Several, those that are numbered in a row as one."""
         made = [cls.name(first) if first == last else cls.numbered(first, last) for first, last in runs_of(called)]
-        return cls(" ".join(one.tex for one in made), sum(one.em + 0.5 for one in made), max([1.0, *(one.em for one in made)]))
+        longest = max([1.0, *(one.longest or one.em for one in made)])
+        return cls(" ".join(one.tex for one in made), sum(one.em + 0.5 for one in made), longest)
 
     @classmethod
     def numbered(cls, first: str, last: str) -> TexCell:
         """here.0 to here.2, as here.0–2."""
         end = last.rpartition(".")[2]
         wide = escaping.width(escaping.cut(first) + end, typewriter=True) + 0.5
-        return cls(f"{escaping.name(first)}\\textendash{{}}{escaping.name(end)}", wide)
+        shown = escaping.name(first, breaks=wide > 12)
+        return cls(f"{shown}\\textendash{{}}{escaping.name(end)}", wide, min(wide, 7.0) if wide > 12 else None)
 
     @classmethod
     def number(cls, x: Fraction, format: Any) -> TexCell:
@@ -125,8 +129,8 @@ def runs_of(names: Sequence[str]) -> list[tuple[str, str]]:
     for name in names:
         stem, dot, digits = name.rpartition(".")
         before = found[-1][1] if found else ""
-        follows = dot and digits.isascii() and digits.isdigit() and digits == str(int(digits)) and digits != "0"
-        if follows and before == f"{stem}.{int(digits) - 1}":
+        count = whole_number(digits) if dot else None
+        if count and digits == str(count) and before == f"{stem}.{count - 1}":
             found[-1] = (found[-1][0], name)
         else:
             found.append((name, name))
@@ -142,6 +146,7 @@ class TexRow:
     key: TexCell | None = None  # then what goes across begins in the second column
     strong: bool = False
     rule: bool = False  # a line above
+    indented: bool = False  # every line of it
     joined: bool = False  # says more of the row above: stays with it, and is not repeated where the table goes on beside
 
 
@@ -242,6 +247,12 @@ class TexBlock:
     widths: dict[int, float]
     total: float
 
+    @property
+    def grows(self) -> bool:
+        """Whether an empty column is added, for what is said below rows of few numbers."""
+        said = [row.across for row in self.table.rows if row.indented and row.across is not None]
+        return self.total < _NOTE and any(one.em * _EM > self.total for one in said)
+
     def without_joined(self) -> TexBlock:
         """Without what was said beside."""
         rows = tuple(row for row in self.table.rows if not row.joined)
@@ -276,13 +287,13 @@ class TexBlock:
 
     def _height(self, row: TexRow) -> int:
         if row.across is not None:
-            return max(1, ceil(row.across.em * _EM / self._across(row)[1]))
+            return max(1, ceil(row.across.em * _EM / max(_EM, self._across(row)[1] - row.indented * _EM)))
         wrapped = [j for j, spec in zip(self.chosen, self.spec, strict=True) if "p{" in spec]
         return max([1, *(ceil(row.cells[j].em * _EM * 1.1 / self.widths[j]) for j in wrapped)])
 
     def _tabular(self, rows: Sequence[TexRow]) -> str:
         body = [*_ruled(self.lines(self.table.header)), *self.lines(rows), r"\hline"]
-        spec = "@{}" + "".join(self.spec) + "@{}"
+        spec = "@{}" + "".join(self.spec) + "l" * self.grows + "@{}"
         return "\n".join([f"\\begin{{tabular}}{{{spec}}}", *body, r"\end{tabular}"])
 
     def lines(self, rows: Sequence[TexRow]) -> list[str]:
@@ -298,8 +309,10 @@ class TexBlock:
         said = f"\\emph{{{row.across.tex}}}" if row.strong else row.across.tex
         if row.across.em * _EM > room:
             spec = f"{_wrapped(0.95 * room)}@{{}}"
+            said = f"\\leftskip1em\\relax {said}" if row.indented else said
         else:  # takes no room, so that no column grows
-            spec, said = "l@{}", f"\\makebox[0pt][l]{{{said}}}"
+            indent = r"\quad " if row.indented else ""
+            spec, said = "l@{}", f"\\makebox[0pt][l]{{{indent}{said}}}"
         spec = f"@{{}}{spec}" if row.key is None else spec
         key = f"{row.key.tex} & " if row.key is not None else ""
         return [*above, f"  {key}\\multicolumn{{{columns}}}{{{spec}}}{{{said}}} \\\\"]
@@ -307,6 +320,8 @@ class TexBlock:
     def _across(self, row: TexRow) -> tuple[int, float]:
         """How many columns a cell goes across, and how much room it has there."""
         if row.key is None:
+            if row.indented and self.grows:
+                return len(self.chosen) + 1, min(self.table.about.room, _NOTE)
             return len(self.chosen), self.total
         return len(self.chosen) - 1, self.total - self.widths[self.chosen[0]] - _GAP
 
@@ -315,7 +330,7 @@ class TexBlock:
         named = f"\\label{{{label}}}" if label else ""
         told = [f"\\caption{{{caption}}}{named} \\\\"] if caption else []
         head = _ruled(self.lines(self.table.header))
-        spec = "@{}" + "".join(self.spec) + "@{}"
+        spec = "@{}" + "".join(self.spec) + "l" * self.grows + "@{}"
         return "\n".join([
             r"{\footnotesize\setlength{\tabcolsep}{3pt}%", f"\\begin{{longtable}}{{{spec}}}", *told, *head, r"\endfirsthead",
             *head, r"\endhead", *self.lines(self.table.rows), r"\hline", r"\end{longtable}}",

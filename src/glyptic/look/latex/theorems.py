@@ -53,12 +53,11 @@ def _table(
 ) -> str:
     rows = []
     for name, said in says.items():
-        found = [marks.get((name, scope), "") for scope in scopes]
-        cells = [TexCell(_MARKS.get(mark, escaping.text(mark)), 1.3) for mark in found]
+        cells = [TexCell(_MARKS.get(mark, escaping.text(mark)), 1.3) for mark in (marks.get((name, scope), "") for scope in scopes)]
         rows.append(TexRow((_name(name), *cells)))
         if statements:
             made = TexCell.prose(said)
-            rows.append(TexRow(across=TexCell(f"\\quad {made.tex}", made.em + 1.2), joined=True))
+            rows.append(TexRow(across=TexCell(made.tex, made.em + 1.2), indented=True, joined=True))
     head = [_theorem(about), *(_scope(scope) for scope in scopes)]
     legend = {"proved": "✓", "simplified": "✓s", "alone": "✓1", "refuses": "–", "refuted": "✗"}
     caption = about.word("theorems", **{key: _MARKS[mark] for key, mark in legend.items()})

@@ -14,7 +14,7 @@ import numpy as np
 from glyptic.carve.frames import count_heads, count_hidden
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
-from glyptic.exact.transformer import FeedForward, Head, Norm, parts
+from glyptic.exact.transformer import FeedForward, Head, Norm, newer_parts, parts
 from glyptic.look.latex import escaping
 from glyptic.look.latex.frames import history_latex
 from glyptic.look.latex.matrices import Margin, Matrix, together
@@ -46,6 +46,9 @@ def weights_latex(transformer: Transformer, about: Fragment, layers: Sequence[in
     for number_ in chosen:
         if not isinstance(number_, int) or isinstance(number_, bool) or not 0 <= number_ < len(transformer.layers):
             raise InputError(f"layers has {number_!r}, and this transformer has layers 0 to {len(transformer.layers) - 1}.")
+    for name in newer_parts(transformer):
+        said = f"{name} is a part that LaTeX is not written for: matrices, relu and LayerNorm are"
+        raise InputError(f"{said}; part='frame' leaves the weights out.")
     _refuse_too_large(transformer, set(chosen))
     writer = _Weights(transformer, about)
     blocks = [writer.sentence(), *writer.section("embedding", writer.embeddings())]

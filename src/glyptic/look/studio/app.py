@@ -15,6 +15,7 @@ import asyncio
 import json
 import sys
 import traceback
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
@@ -27,6 +28,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from glyptic.arguments import shown
 from glyptic.errors import GlypticError
 from glyptic.files import parse_json
 from glyptic.look.pages import Page, View
@@ -37,7 +39,6 @@ from glyptic.look.studio.settings import Settings
 from glyptic.look.studio.wishes import PageWish, ProofWish, as_json, wish_of
 from glyptic.text import printable
 
-_BODY_SECONDS = 10.0  # that a client may take to send what it wants to say
 _LONGEST_QUERY = 1 << 14
 _ALONE = POLICY.replace("connect-src 'self'", "connect-src 'none'") + "; sandbox allow-scripts allow-downloads"
 
@@ -52,7 +53,20 @@ class Studio:
         self.places = asyncio.Semaphore(settings.pages_at_once)
         self.pages = 0  # under way, or waiting
 
-    async def asked(self, ask: str, wish: dict[str, Any]) -> Any:
+    async def asked(self, request: Request, ask: str, wish: dict[str, Any]) -> Any:
+        """What a worker answers, unless who asked has gone: then it is not worked on any more, and nobody waits for it."""
+        work, gone = asyncio.create_task(self._worked(ask, wish)), asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise ClientDisconnect
+            return await work
+        finally:
+            gone.cancel()
+            work.cancel()
+            await asyncio.gather(work, gone, return_exceptions=True)
+
+    async def _worked(self, ask: str, wish: dict[str, Any]) -> Any:
         """What a worker answers, after those that came before; beyond a bound nobody waits."""
         if self.pages >= self.settings.pages_at_once + self.settings.pages_waiting:
             raise Refusal(
@@ -75,18 +89,22 @@ class Studio:
         return HTMLResponse(await asyncio.to_thread(_home, language))
 
     async def lists(self, request: Request) -> Response:
-        return JSONResponse(await self.asked("lists", {}))
+        return JSONResponse(await self.asked(request, "lists", {}))
 
     async def page(self, request: Request) -> Response:
         """A page of its own, which may ask nobody, not even the studio."""
         if len(request.url.query) > _LONGEST_QUERY:
             raise Refusal(f"the address is longer than {_LONGEST_QUERY:,} characters.", 414)
-        made = await self.asked("html", as_json(wish_of(PageWish, dict(request.query_params))))
+        words = request.query_params.multi_items()
+        (name, often), *_ = Counter(name for name, _ in words).most_common(1) or [("", 0)]
+        if often > 1:
+            raise Refusal(f"the address names {shown(name)} {often} times; say it once.")
+        made = await self.asked(request, "html", as_json(wish_of(PageWish, dict(words))))
         return HTMLResponse(made["html"], headers={"content-security-policy": _ALONE})
 
     async def views(self, request: Request) -> Response:
         wish = wish_of(PageWish, await self._body(request))
-        return JSONResponse(await self.asked("page", as_json(wish)))
+        return JSONResponse(await self.asked(request, "page", as_json(wish)))
 
     async def prove(self, request: Request) -> Response:
         wish = wish_of(ProofWish, await self._body(request))
@@ -115,21 +133,27 @@ class Studio:
         """What a request says, which is JSON of a bounded size, depth and number of digits."""
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal("the request must be JSON: send it with Content-Type: application/json.", 415)
-        most = self.settings.body_bytes
+        most, seconds = self.settings.body_bytes, self.settings.request_seconds
         too_large = Refusal(f"the request has more than {most:,} bytes, and no more are read.", 413)
         length = request.headers.get("content-length", "0")
         if not length.isdigit() or int(length[:20]) > most:
             raise too_large
         body = b""
         try:
-            async with asyncio.timeout(_BODY_SECONDS):
+            async with asyncio.timeout(seconds):
                 async for part in request.stream():
                     body += part
                     if len(body) > most:
                         raise too_large
         except TimeoutError:
-            raise Refusal(f"the request was not sent within {_BODY_SECONDS:g} s.", 408) from None
+            raise Refusal(f"the request was not sent within {seconds} s.", 408) from None
         return parse_json(body, "the request", "what the studio takes")
+
+
+async def _gone(request: Request) -> None:
+    """Return when the one who asked has closed the connection; the request itself has been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 @cache

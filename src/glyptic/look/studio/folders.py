@@ -48,19 +48,26 @@ def model_in(root: Path | None, name: str) -> Path:
     return folder
 
 
-def models_of(root: Path | None) -> list[str]:
-    """The folders that hold a model, as paths relative to the opened one; links are not followed, and hidden ones left out."""
+def models_of(root: Path | None) -> tuple[list[str], bool]:
+    """The folders that hold a model, as paths relative to the opened one, and whether these are all.
+
+    Links are not followed, hidden folders left out, and of very many folders only the first are looked into.
+    """
     if root is None:
-        return []
+        return [], True
     found: list[str] = []
-    for seen, (folder, below, files) in enumerate(os.walk(os.path.realpath(root)), 1):
-        path = Path(os.path.relpath(folder, os.path.realpath(root)))
+    whole, real = True, os.path.realpath(root)
+    for seen, (folder, below, files) in enumerate(os.walk(real), 1):
+        path = Path(os.path.relpath(folder, real))
+        if seen > _MOST_SEEN or len(found) >= _MOST_LISTED:
+            whole = False
+            break
         if {CONFIG, WEIGHTS} <= {*files}:
             with suppress(FileError):  # what could not be opened is not offered
                 model_in(root, path.as_posix())
                 found.append(path.as_posix())
+        visible = sorted(name for name in below if not name.startswith("."))
         deep = len(path.parts) >= _DEEPEST
-        below[:] = [] if deep else sorted(name for name in below if not name.startswith("."))
-        if seen >= _MOST_SEEN or len(found) >= _MOST_LISTED:
-            break
-    return sorted(found)
+        whole = whole and not (deep and visible)
+        below[:] = [] if deep else visible
+    return sorted(found), whole

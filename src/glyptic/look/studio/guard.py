@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 import socket
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from glyptic.look.studio.settings import is_loopback
 
 HEADER = "x-glyptic-token"
+_AT_ONCE = 256  # requests that are answered at the same time
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -40,6 +42,7 @@ class Guard:
     def __init__(self, app: ASGIApp, *, token: str, host: str, port: int) -> None:
         self.app, self.token, self.host, self.port = app, token, host, port
         self.cookie = f"glyptic_studio_{port}"  # cookies do not tell ports apart
+        self.under_way = 0  # requests that are being answered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,11 +50,17 @@ class Guard:
                 await self.app(scope, receive, send)
             return
         refusal = self._refusal(scope, Headers(scope=scope))
-        if refusal is None:
-            await self.app(scope, receive, self._saying(scope, send))
-        else:
+        if refusal is None and self.under_way >= _AT_ONCE:
+            refusal = 503, f"{_AT_ONCE} requests are being answered, and no more are taken: ask again in a moment."
+        if refusal is not None:
             status, sentence = refusal
             await JSONResponse({"error": sentence}, status)(scope, receive, self._saying(scope, send, welcome=False))
+            return
+        self.under_way += 1
+        try:
+            await self.app(scope, receive, self._saying(scope, send))
+        finally:
+            self.under_way -= 1
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         if len(headers.getlist("host")) != 1 or not self.is_allowed(headers["host"]):
@@ -74,7 +83,7 @@ class Guard:
     def is_allowed(self, host: str) -> bool:
         """Whether a Host is one of the studio's own names. An address is never rebound; a name must be known here."""
         name, _, port = host.lower().rpartition(":") if _has_port(host) else (host.lower(), ":", "80")
-        if not (port.isascii() and port.isdigit()) or int(port) != self.port:
+        if not re.fullmatch("[0-9]{1,5}", port) or int(port) != self.port:
             return False
         if is_loopback(name):
             return is_loopback(self.host) or _is_every(self.host)
@@ -85,7 +94,7 @@ class Guard:
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
         given = [headers.get(HEADER), _cookie(headers.get("cookie", ""), self.cookie)]
         if scope["path"] == "/":
-            given += parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=64).get("token", [])[:1]
+            given += parse_qs(scope["query_string"].decode("latin-1")).get("token", [])[:1]  # a head has at most 64 kB
         return any(self._is_token(each) for each in given)
 
     def _is_token(self, given: str | None) -> bool:

@@ -54,7 +54,7 @@ def _named(name: str, format: str, root: Path | None) -> Transformer:
 
 
 def _loaded(name: str, format: str, root: Path | None) -> Transformer:
-    made = load(model_in(root, name.removeprefix("./")))
+    made = load(model_in(root, name.removeprefix("./")), within=root)
     return made.in_format(as_format(format)) if format else made
 
 

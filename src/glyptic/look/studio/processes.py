@@ -9,13 +9,26 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import glyptic
 from glyptic.errors import GlypticError
 from glyptic.look.studio.settings import Settings
 
 _LONGEST_ANSWER = 1 << 27  # bytes: a page of a large model
 _MOST_IDLE = 2
+
+# -P: the working folder, which may be one of models of anybody's, is not where modules come from; `-m` would look there first
+_BEGIN = """\
+import sys
+above = sys.argv.pop(1)
+if above not in sys.path:
+    sys.path.insert(0, above)
+from glyptic.look.studio.worker import begin
+begin()
+"""
+_ABOVE_US = str(Path(glyptic.__file__).resolve().parents[1])
 
 
 class Refusal(GlypticError):
@@ -34,7 +47,7 @@ class Process:
 
     @classmethod
     async def start(cls, settings: Settings) -> Process:
-        words = (sys.executable, "-m", "glyptic.look.studio.worker", str(settings.megabytes))
+        words = (sys.executable, "-P", "-c", _BEGIN, _ABOVE_US, str(settings.megabytes))
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         pipe = asyncio.subprocess.PIPE
         started = await asyncio.create_subprocess_exec(

@@ -18,10 +18,10 @@ import uvicorn
 
 from glyptic.errors import InputError
 from glyptic.look.studio.app import Studio, application
+from glyptic.look.studio.connections import Connection
 from glyptic.look.studio.settings import Settings, is_loopback
 from glyptic.text import printable
 
-_CONNECTIONS = 256  # at once; beyond, the answer is 503
 _SECONDS_TO_END = 1  # for answers under way when the studio is stopped
 
 
@@ -38,14 +38,15 @@ def serve(settings: Settings, *, show: bool = True) -> None:
         studio = Studio(settings)
         config = uvicorn.Config(
             application(studio, port),
+            http=Connection,
             log_config=None,
+            log_level="critical",  # what others send wrongly is theirs to know: no line for each in our terminal
             access_log=False,
             server_header=False,
             date_header=False,
             lifespan="on",
             ws="none",
-            limit_concurrency=_CONNECTIONS,
-            timeout_keep_alive=5,
+            timeout_keep_alive=settings.request_seconds,
             timeout_graceful_shutdown=_SECONDS_TO_END,
             proxy_headers=False,
         )

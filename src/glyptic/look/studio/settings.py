@@ -35,6 +35,7 @@ class Settings:
     proof_seconds: Annotated[float, Number(above=0)] = 3600.0
     unwatched_seconds: Annotated[float, Number(above=0)] = 15.0  # that a proof may go on before a page looks at it
     megabytes: Annotated[int, Count(512, 2**20)] = 4096  # of one process that builds or proves, its libraries included
+    request_seconds: Annotated[int, Count(1, 3600)] = 10  # that a client may take to say what it wants
     body_bytes: Annotated[int, Count(1)] = 1 << 16
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The process that builds pages and proves, so that neither can hold up the server: `python -m glyptic.look.studio.worker`.
+"""The process that builds pages and proves, so that neither can hold up the server.
 
 It reads one request a line, as JSON, and writes lines of JSON: {"progress": [done, of]} on the way, then {"done": …} or
 {"error": sentence}. Its memory is limited; the server sees to the time. It ends when the server does: its input is then closed,
@@ -124,7 +124,9 @@ def _lists(root: Path | None) -> dict[str, Any]:
     from glyptic.look.studio.folders import models_of
     from glyptic.look.studio.opening import built_in
 
-    return {"models": models_of(root), "kinds": built_in(), "folder": None if root is None else printable(root.name)}
+    models, whole = models_of(root)
+    folder = None if root is None else printable(root.name)
+    return {"models": models, "whole": whole, "kinds": built_in(), "folder": folder}
 
 
 def limit_memory(megabytes: int) -> None:
@@ -177,7 +179,12 @@ def warm() -> None:
     import glyptic.prove  # noqa: F401
 
 
-if __name__ == "__main__":
+def begin() -> None:
+    """Load, then answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends us
     warm()
     main()
+
+
+if __name__ == "__main__":
+    begin()

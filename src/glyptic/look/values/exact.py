@@ -1,6 +1,8 @@
 """An exact run as a view: the transformer itself, an input, and what it is held against; the page runs it again, bit for bit.
 
-Where doubles do not carry the format the page cannot compute (`Engine.refusal` says why): then the run is recorded, as texts.
+Where doubles do not carry the format, or the transformer has parts that the page's engine does not know (biases, activations,
+positions inside attention: `exact.transformer.newer_parts`), the page cannot compute (`Engine.refusalOf` says why): then the run
+is recorded, as texts.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from glyptic.arguments import checked, refused
 from glyptic.errors import InputError
 from glyptic.exact.report import show_number
 from glyptic.exact.running import Run, run
-from glyptic.exact.transformer import Input, Transformer, parts
-from glyptic.exact.undefined import Undefined
+from glyptic.exact.transformer import Input, Transformer, newer_parts, parts
+from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroOutput, ZeroVariance
 from glyptic.look.pages import View, pack
 from glyptic.look.values.exact_data import exact_data
 from glyptic.numbers import AnyFormat, Exact
@@ -24,6 +26,8 @@ from glyptic.numbers import AnyFormat, Exact
 _MOST_WEIGHTS = 8_000_000  # of a page: more is read slowly by a browser, and by nobody
 _MOST_RECORDED = 400_000  # cells of a recording; residual streams come first
 _SHORT = 8  # tokens of an input that nobody chose
+_MOST_BITS = 12_000  # of a numerator that is written out: Python refuses beyond 4,300 digits
+_ZEROS = {ZeroAttention: "zero_attention", ZeroVariance: "zero_variance", ZeroOutput: "zero_output"}
 _DOUBLES = (51, 450)  # bits of precision, and the exponents that doubles carry: as Engine.refusal has it
 
 
@@ -33,9 +37,10 @@ def exact_view(
     input: Input | None = None,
     *,
     steps: int = 1,
-    against: tuple[Transformer, Input] | None = None,
+    against: Transformer | tuple[Transformer, Input] | None = None,
 ) -> View:
-    """The page of a transformer on an input, live; `against` opens another run beside it, at the first cell that differs.
+    """The page of a transformer on an input, live; `against` opens another run beside it, at the first cell that differs:
+    another transformer on the same input, or with an input of its own.
 
     >>> from glyptic import programs
     >>> view = exact_view(programs.open("parity:4", "fixed:4"), "0111")
@@ -45,13 +50,13 @@ def exact_view(
     tokens = _chosen(transformer) if input is None else transformer.tokens(input)
     sides = [_side(transformer, tokens, steps)]
     if against is not None:
-        other = _pair(against)
+        other = (against, tokens) if isinstance(against, Transformer) else _pair(against)
         sides.append(_side(other[0], other[0].tokens(other[1]), 1))
     return View("exact", _title(transformer, tokens), {"sides": sides})
 
 
 @checked
-def run_view(run: Run, *, against: tuple[Transformer, Input] | None = None) -> View:
+def run_view(run: Run, *, against: Transformer | tuple[Transformer, Input] | None = None) -> View:
     """The page of a run: its own transformer, input and steps.
 
     >>> from glyptic import programs
@@ -64,7 +69,7 @@ def run_view(run: Run, *, against: tuple[Transformer, Input] | None = None) -> V
 
 def _pair(against: Any) -> tuple[Transformer, Input]:
     if not isinstance(against, tuple) or len(against) != 2 or not isinstance(against[0], Transformer):
-        raise refused("against", against, "a pair of a Transformer and an input")
+        raise refused("against", against, "a Transformer, or a pair of one and an input")
     return against
 
 
@@ -93,7 +98,8 @@ def _side(transformer: Transformer, tokens: tuple[str, ...], steps: int) -> dict
             f"the transformer has {weights} weights, and a page carries at most {_MOST_WEIGHTS}; "
             "show a smaller one, or trace the run in Python: T.run(input, trace=[…])."
         )
-    recorded = None if carried(transformer.format) else _recorded(transformer, tokens, steps)
+    computed = carried(transformer.format) and not newer_parts(transformer)
+    recorded = None if computed else _recorded(transformer, tokens, steps)
     return {"transformer": exact_data(transformer), "input": list(tokens), "steps": steps, "recorded": recorded}
 
 
@@ -116,7 +122,7 @@ def _recorded(transformer: Transformer, tokens: tuple[str, ...], steps: int) -> 
     try:
         done = run(transformer, tokens, steps=steps, trace=True)
     except Undefined as error:
-        return {"words": list(tokens), "chain": ["UNDEFINED"], "stages": {}, "left_out": [], "why": str(error)}
+        return {"words": list(tokens), "chain": ["UNDEFINED"], "stages": {}, "left_out": [], "why": _why(error)}
     room, stages, left_out = _MOST_RECORDED, {}, []
     by_need = sorted(done.trace, key=lambda name: not _is_residual(name))  # stable: residual streams first
     for name in by_need:
@@ -131,22 +137,39 @@ def _recorded(transformer: Transformer, tokens: tuple[str, ...], steps: int) -> 
         "chain": list(done.chain),
         "stages": in_order,
         "left_out": left_out,
-        "why": "",
+        "why": None,
         "logits": _shown(done.logits, transformer),
         "probabilities": _shown(done.probabilities, transformer),
         "limits": {} if isinstance(transformer.format, Exact) else _limits(transformer),
     }
 
 
+def _why(error: Undefined) -> dict[str, Any]:
+    """Where 0/0 was met, as a word of the page's engine, which has it in both languages."""
+    key = _ZEROS[type(error)] if error.layer is not None or not isinstance(error, ZeroVariance) else "zero_final_variance"
+    return {"key": f"engine.{key}", "values": {"layer": error.layer, "head": error.head, "position": error.position}}
+
+
 def _limits(transformer: Transformer) -> dict[str, str]:
-    return {"max": str(transformer.format.max), "least": str(transformer.format.least)}
+    limits = {"max": transformer.format.max, "least": transformer.format.least}
+    return {name: str(x) for name, x in limits.items()} if all(map(_writable, limits.values())) else {}
+
+
+def _writable(x: Fraction) -> bool:
+    return max(x.numerator.bit_length(), x.denominator.bit_length()) <= _MOST_BITS
 
 
 def _is_residual(name: str) -> bool:
-    return name in ("embedding", "final_norm", "logits", "probabilities") or ".after_" in name
+    return name in ("embedding", "embedding_norm", "final_norm", "logits", "probabilities") or ".after_" in name
 
 
 def _shown(values: Iterable[Fraction], transformer: Transformer) -> list[str]:
+    values, infinite = list(values), None if isinstance(transformer.format, Exact) else transformer.format.max
+    if not all(_writable(x) for x in values if abs(x) != infinite):  # that is written as ∞
+        raise InputError(
+            f"numbers of this run in {transformer.format} have more than {_MOST_BITS} bits, and a page writes them out; "
+            "look at it in a narrower format: T.in_format(…), or --format."
+        )
     return [show_number(x, transformer.format) for x in values]
 
 
@@ -159,8 +182,9 @@ def _texts(array: np.ndarray, transformer: Transformer) -> dict[str, Any]:
 
 
 def _double(x: Fraction) -> float:
+    """Near enough for a colour; never 0 for what is not."""
     try:
-        return float(x)
+        return float(x) or (0.0 if x == 0 else 5e-324 if x > 0 else -5e-324)
     except OverflowError:
         return 1e308 if x > 0 else -1e308
 

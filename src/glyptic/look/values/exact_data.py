@@ -5,14 +5,14 @@ Codes are packed where a typed array holds them (32 bits, or a double below 2^53
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 import numpy as np
 
 from glyptic.arguments import checked
 from glyptic.exact.history import frames_as_json
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
+from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, newer_parts
 from glyptic.look.pages import pack
 from glyptic.numbers import Codes
 
@@ -41,6 +41,7 @@ def exact_data(transformer: Transformer) -> dict[str, Any]:
         "output": _codes(transformer.output),
         "final_norm": _part(transformer.final_norm),
         "history": frames_as_json(transformer.history),
+        "newer": newer_parts(transformer),  # what the page's engine does not compute: with any of these it shows a recording
     }
 
 
@@ -49,8 +50,10 @@ def _part(of: Any) -> Any:
         return _codes(of)
     if isinstance(of, tuple):
         return [_part(item) for item in of]
-    if isinstance(of, Layer | Head | FeedForward | Norm):
-        return {field.name: _part(getattr(of, field.name)) for field in fields(of)}
+    if isinstance(of, Layer | Head | FeedForward | Norm):  # their optional parts and choices are in `newer`, by name
+        parts = ("heads", "feed_forward", "attention_norm", "feed_forward_norm")
+        names = parts if isinstance(of, Layer) else [field.name for field in fields(of) if field.default is MISSING]
+        return {name: _part(getattr(of, name)) for name in names}
     return of
 
 

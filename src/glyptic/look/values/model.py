@@ -5,6 +5,7 @@ Everything is computed here, once, and recorded; the page shows it, and says how
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from glyptic.look.values.model_streams import ResidualStream, lens_of, stream_li
 from glyptic.nn.costs import cost
 from glyptic.nn.hooks import edited
 from glyptic.nn.models import Model, with_backend
+from glyptic.text import whole_number
 
 MEASURED = 128  # positions that the lens and the changes of heads are kept of
 BUDGET = 2_300_000  # bytes of a page for maps: with all else it stays below 3 MB
@@ -56,6 +58,8 @@ def model_view(
     >>> view.kind, view.data["sequences"], [site["maps"]["shape"] for site in view.data["sites"]]
     ('model', [['b', 'c', 'd', 'b', 'c']], [[4, 15]])
     """
+    if model.config.distillation_token:
+        raise InputError("distillation_token=True: pages have a place for one class token; look into a ViT without a second one.")
     twin = with_backend(model, "reference").eval()
     given = read_input(twin, inputs, vocabulary)
     other = None if corrupted is None else _corrupted(twin, given, corrupted, vocabulary)
@@ -103,8 +107,22 @@ def _data(
 def _record(model: Model, given: ModelInput, sites: list[AttentionSite], streams: list[ResidualStream], few: bool) -> None:
     side = model.config.image_size // model.config.patch_size if model.config.kind == "vit" else None
     edits = dict(listeners(sites, Measures(given.ids, side), few)) | dict(stream_listeners(model, streams))
-    with edited(model, edits):
+    with edited(model, {name: _finite(name, note) for name, note in edits.items()}):
         given.run(model)
+
+
+def _finite(name: str, note: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """What notes a value, and refuses it first if it is no number: NaN kept as a whole number would be shown as one."""
+
+    def checking(x: Tensor) -> Tensor:
+        if not bool(torch.isfinite(x).all()) or not bool(torch.isfinite(x.float().norm(dim=-1)).all()):
+            raise InputError(
+                f"the model has NaN, ∞ or numbers beyond float32 at {name} on this input, and a page shows numbers; "
+                "find the weights that are not finite, or the step of training before they were."
+            )
+        return note(x)
+
+    return checking
 
 
 def _measured(length: int, most: int, always: int | None = None) -> list[int]:
@@ -227,8 +245,8 @@ def _tokenizer(folder: Path) -> tuple[Any, Vocabulary | None]:
 
 
 def _numbers_or(text: str, otherwise: Any) -> Any:
-    numbers = text.replace(",", " ").split()
-    return [int(each) for each in numbers] if numbers and all(n.isascii() and n.isdigit() for n in numbers) else otherwise()
+    numbers = [whole_number(word) for word in text.replace(",", " ").split()]
+    return numbers if numbers and None not in numbers else otherwise()
 
 
 def _array(path: Path) -> np.ndarray:

@@ -11,7 +11,7 @@ _FIELDS = (
     *("kind", "layers", "width", "heads", "vocabulary", "context", "sliding_window", "feed_forward", "norm", "norm_place"),
     *("norm_eps", "parallel", "positions", "rotary_fraction", "rotary_base", "relative_distance", "relative_buckets"),
     *("embedding_scale", "embedding_norm", "token_types", "head", "classes", "tied", "image_size", "patch_size", "channels"),
-    *("attention_bias", "feed_forward_bias", "output_scale"),
+    *("attention_bias", "feed_forward_bias", "output_scale", "embedding_width"),
 )
 _PARTS = {  # what a line of costs belongs to in the drawing
     "token embedding": "embedding", "type embedding": "embedding", "patch embedding": "embedding",

@@ -13,6 +13,7 @@ from torch import Tensor
 from glyptic.arguments import is_list, refused, shown
 from glyptic.errors import InputError
 from glyptic.nn.models import Model
+from glyptic.text import whole_number
 
 Vocabulary = Mapping[int, str] | Sequence[str] | Callable[[int], str]
 _LONGEST_TEXT = 60  # characters of a token that a page shows
@@ -72,7 +73,7 @@ def _tokens(model: Model, inputs: Any, vocabulary: Vocabulary | None) -> Tensor:
 
 def _token(given: Any, by_text: Mapping[str, int], size: int) -> int:
     if isinstance(given, str):
-        found = by_text.get(given, int(given) if given.isascii() and given.isdigit() else None)
+        found = by_text.get(given, whole_number(given))
         if found is None:
             raise InputError(f"the token {shown(given)} is no number, and is not in the vocabulary; give ids, or vocabulary=.")
         given = found
@@ -128,6 +129,8 @@ def _text(token: int, vocabulary: Vocabulary | None) -> str:
         return str(token)
     if callable(vocabulary):
         found: Any = vocabulary(token)
+    elif not isinstance(vocabulary, Mapping | Sequence):
+        raise refused("vocabulary", vocabulary, "a list of texts, a dictionary of them by number, or a function of the number")
     elif isinstance(vocabulary, Mapping):
         found = vocabulary.get(token, str(token))
     else:

@@ -122,8 +122,9 @@ def _own_tables(model: Any, heads: int) -> tuple[dict[str, Any], dict[str, Any]]
     for module in model.modules():
         match module:
             case Learned():
-                rows = min(module.num_embeddings, max(1, MOST_NUMBERS // module.embedding_dim))
-                return {"learned": plain(module.weight[:rows])}, {"rows": rows, "trained": module.num_embeddings}
+                rows = min(module.context, max(1, MOST_NUMBERS // module.embedding_dim))
+                shown = module.weight[module.offset : module.offset + rows]
+                return {"learned": plain(shown)}, {"rows": rows, "trained": module.context}
             case T5Bias():
                 return {"t5": plain(module.table.weight)}, {"causal": not module.bidirectional}
             case Shaw():

@@ -7,7 +7,7 @@ are data that nobody vouches for: they are read through `glyptic.files`, and hav
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -87,9 +87,9 @@ def _named(runs: Any, name: str = "run") -> list[tuple[str, list[Row]]]:
         return found
     if is_list(runs):
         rows = list(runs)
-        if rows and all(isinstance(row, Mapping) for row in rows):
-            return [(name, rows)]
-        if rows and all(isinstance(row, str | os.PathLike) for row in rows):
+        if all(isinstance(row, Mapping) for row in rows):
+            return [(name, rows)]  # of none at all it is told that it has no rows
+        if all(isinstance(row, str | os.PathLike) for row in rows):
             return _distinct([each for row in rows for each in _of_path(Path(row))])
     raise InputError(
         f"runs is {shown(runs)}, and must be a path, a list of rows or of paths, or a dictionary of names to these."
@@ -179,7 +179,7 @@ def _columns(rows: Sequence[Row], name: str) -> _Columns:
         raise InputError(
             f"the run {shown(name)} has {len(keys)} columns, and a page holds {MOST_METRICS} metrics: choose some of them."
         )
-    read = {_short(str(key)): _column(rows, key) for key in keys}
+    read = {short: _column(rows, key) for key, short in zip(keys, _shortened(map(str, keys)), strict=True)}
     left_out = {key for key, (values, _) in read.items() if values is None}
     kept: dict[str, Any] = {key: values for key, (values, _) in read.items() if values is not None}
     lost = {key: count for key, (_, count) in read.items() if count}
@@ -212,6 +212,16 @@ def _finite(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)):
         raise InputError(f"the line {shown(name)} is at {shown(value)}, and must be at a finite number.")
     return float(value)
+
+
+def _shortened(names: Iterable[str]) -> list[str]:
+    """Names as a page shows them; those that are alike when they are cut are told apart by numbers."""
+    taken: dict[str, int] = {}
+    found = []
+    for short in map(_short, names):
+        taken[short] = taken.get(short, 0) + 1
+        found.append(short if taken[short] == 1 else f"{short} ({taken[short]})")
+    return found
 
 
 def _short(name: str) -> str:

@@ -1,7 +1,8 @@
 """Models in local folders: `config.json` and `model.safetensors`, in the layout of the public hub.
 
-`load` reads GPT-2, BERT, T5, LLaMA, GPT-NeoX, ViT and Marian folders, and our own. `save` writes ours, or a family's
-with `family=`. Nothing is ever fetched and nothing is ever unpickled. What does not fit is listed by name.
+`load` reads folders of GPT-2, OPT, LLaMA, Mistral, Qwen2, Qwen3, Gemma, Phi-3, GPT-NeoX, BERT, RoBERTa, DistilBERT, T5,
+Marian, ViT and DeiT, and our own. `save` writes ours, or a family's with `family=`. Nothing is ever fetched and nothing is
+ever unpickled. What does not fit is listed by name.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from glyptic.arguments import refused, shown
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.files import Content, quoted_path, read_json, recover, says, write_folder
 from glyptic.nn.checkpoints import stored
-from glyptic.nn.checkpoints.families import FAMILIES, Family
+from glyptic.nn.checkpoints.families import FAMILIES, NOT_HERE, Family
 from glyptic.nn.checkpoints.families.fields import DERIVED
 from glyptic.nn.config import Changes, Kind, ModelConfig, known
 from glyptic.nn.models import MODELS, AnyModel, Decoder, Encoder, EncoderDecoder, Model, ViT, check_kind
@@ -81,6 +82,8 @@ def _described(
     model_type = fields.pop("model_type", None)
     if not isinstance(model_type, str) or model_type not in (*FAMILIES, NATIVE):
         known = ", ".join([*FAMILIES, NATIVE])
+        if isinstance(model_type, str) and model_type in NOT_HERE:
+            raise FileError(f"{_json(folder)}: model_type={model_type!r} {NOT_HERE[model_type]}: only {known} are read.")
         raise FileError(f"{_json(folder)}: model_type={shown(model_type)} is not one of {known}.")
     family = FAMILIES.get(model_type)
     files = stored.shards(folder)
@@ -102,7 +105,8 @@ def _check_extent(config: ModelConfig, tensors: Mapping[str, Tensor], family: Fa
     largest = max((tensor.numel() for tensor in tensors.values()), default=0)
     sizes = {name: getattr(config, name) for name in ("width", "heads", "vocabulary", "classes", "token_types", "patch_size")}
     sizes |= {"head_width": config.heads * config.head_size, "feed_forward_width": config.hidden_size}
-    sizes |= {"context": config.context if config.positions == "learned" else 0}
+    sizes |= {"context": config.context if config.positions == "learned" else 0, "position_offset": config.position_offset}
+    sizes |= {"embedding_width": config.embedding_width}
     sizes |= {"relative_buckets": config.relative_buckets if config.positions == "t5" else 0}
     sizes |= {"relative_distance": config.relative_distance if config.positions == "shaw" else 0}
     for name, size in sizes.items():
@@ -182,7 +186,8 @@ def _to_family(model: Model, family: Family, state: dict[str, Tensor]) -> tuple[
 
 
 def _cannot_say(field: str, value: Any, family: Family) -> ModelError:
-    return ModelError(f"{field}={value!r} cannot be said in a {family.model_type} checkpoint; save without family=.")
+    article = "an" if family.model_type.startswith("o") else "a"
+    return ModelError(f"{field}={value!r} cannot be said in {article} {family.model_type} checkpoint; save without family=.")
 
 
 def _same_field(field: str, value: Any, back: ModelConfig, config: ModelConfig) -> bool:
@@ -238,7 +243,7 @@ def _with_modern_names(folder: Path, family: Family, tensors: dict[str, Tensor])
     """Under today's names, with the prefix that files of the base model alone leave out."""
     modern = [family.modern(name) for name in tensors]
     if family.prefix and not any(name.startswith(family.prefix) for name in modern):
-        outside = ("lm_head.", "cls.", "classifier.")
+        outside = ("lm_head.", "cls.", "classifier.", "cls_classifier.", "distillation_classifier.", "vocab_")
         modern = [name if name.startswith(outside) else family.prefix + name for name in modern]
     found = dict(zip(modern, tensors.values(), strict=True))
     if len(found) < len(tensors):

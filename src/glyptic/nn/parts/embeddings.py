@@ -3,6 +3,8 @@
 X = TokenEmbed(tokens) · (√D or 1) + PositionEncode(positions) [+ TypeEmbed(types)], then a norm in BERT
 image → patches of p×p pixels, each stacked as a vector of C·p·p numbers, times a matrix; a class token in front
 logits = hidden · Eᵀ (tied) or hidden · W
+
+With `embedding_width` E is narrower than the residual: TokenEmbed(tokens) · W_in, and logits = hidden · W_out · Eᵀ.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ class InputEmbedding(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.width, self.dropout = config.width, config.dropout
+        self.width, self.dropout, narrow = config.width, config.dropout, config.embedding_width
         self.scale = config.width**0.5 if config.embedding_scale else 1.0
-        self.token = nn.Embedding(config.vocabulary, config.width) if config.vocabulary else None
+        self.rounded = _roundings(self.scale) if config.embedding_scale_rounded else {}
+        self.token = nn.Embedding(config.vocabulary, narrow or config.width) if config.vocabulary else None
+        self.widen = Linear(narrow, config.width, bias=False) if narrow else None
         self.token_type = nn.Embedding(config.token_types, config.width) if config.token_types else None
         self.position = TO_INPUT[config.positions](config) if config.positions in TO_INPUT else None
         self.norm = make_norm(config) if config.embedding_norm else None
@@ -54,7 +58,8 @@ class InputEmbedding(nn.Module):
         if tokens.dim() != 2 or tokens.dtype not in INTEGERS:
             raise InputError(f"tokens have shape {tuple(tokens.shape)} and dtype {tokens.dtype}; give integers [B, T].")
         embedded = _look_up(_not_empty(tokens, "tokens"), self.token.weight, "tokens")
-        return embedded if self.scale == 1.0 else embedded * self.scale
+        embedded = embedded if self.widen is None else self.widen(embedded)
+        return embedded if self.scale == 1.0 else embedded * self.rounded.get(embedded.dtype, self.scale)
 
     def forward(
         self, x: Tensor, positions: Tensor, end: int | None, types: Tensor | None = None, hook: HookPoint | None = None
@@ -79,6 +84,13 @@ class InputEmbedding(nn.Module):
             raise refused("types", types, f"a tensor of integers of shape {tuple(x.shape[:2])}")
 
 
+def _roundings(scale: float) -> dict[torch.dtype, float]:
+    """A factor as it is in float32, and then in the kind of the weights."""
+    single = torch.tensor(scale, dtype=torch.float32, device="cpu")
+    kinds = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+    return {kind: float(single.to(kind)) for kind in kinds}
+
+
 def _not_empty(x: Tensor, what: str) -> Tensor:
     if x.shape[0] == 0 or x.shape[1] == 0:
         raise InputError(f"{what} have shape {tuple(x.shape)}; give at least one row and one token.")
@@ -95,13 +107,14 @@ def _look_up(ids: Tensor, table: Tensor, what: str) -> Tensor:
 
 
 class PatchEmbedding(nn.Module):
-    """[B, C, height, width] → [B, 1 + patches, D], the class token first."""
+    """[B, C, height, width] → [B, 1 + patches, D], the class token first; then DeiT's distillation token, if there is one."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.size, self.patch, self.channels = config.image_size, config.patch_size, config.channels
         self.project = Linear(config.channels * config.patch_size**2, config.width)
         self.class_token = nn.Parameter(torch.empty(1, 1, config.width))
+        self.distillation_token = nn.Parameter(torch.empty(1, 1, config.width)) if config.distillation_token else None
 
     def forward(self, images: Tensor) -> Tensor:
         expected = (self.channels, self.size, self.size)
@@ -114,28 +127,39 @@ class PatchEmbedding(nn.Module):
         B, C, _, _ = images.shape
         n, p = self.size // self.patch, self.patch
         patches = images.view(B, C, n, p, n, p).permute(0, 2, 4, 1, 3, 5).reshape(B, n * n, C * p * p)
-        return torch.cat([self.class_token.expand(B, -1, -1), self.project(patches)], dim=1)
+        learned = [token for token in (self.class_token, self.distillation_token) if token is not None]
+        return torch.cat([*(token.expand(B, -1, -1) for token in learned), self.project(patches)], dim=1)
 
 
 class Output(nn.Module):
-    """Hidden states [B, T, D] → logits; `mlm` has BERT's extra layer, with the feed-forward's function."""
+    """Hidden states [B, T, D] → logits; `mlm` has BERT's extra layer, with the feed-forward's function.
+
+    `distilled` reads [B, 2, D]: its logits are the mean of those of the class token and those of the distillation token.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.kind, self.scale, self.activation = config.head, config.output_scale, config.feed_forward
-        size = config.classes if config.head == "class" else (config.vocabulary or 0)
-        tied = config.tied and config.head != "class"
-        self.weight = None if tied else nn.Parameter(torch.empty(size, config.width))
-        has_bias = config.output_bias or config.head in ("mlm", "class")
+        classifies, narrow = config.head in ("class", "distilled"), config.embedding_width
+        size = config.classes if classifies else (config.vocabulary or 0)
+        tied = config.tied and not classifies
+        self.weight = None if tied else nn.Parameter(torch.empty(size, narrow or config.width))
+        has_bias = config.output_bias or classifies or config.head == "mlm"
         self.bias = nn.Parameter(torch.zeros(size), requires_grad=not config.output_bias_frozen) if has_bias else None
         self.dense = Linear(config.width, config.width) if config.head == "mlm" else None
         self.norm = LayerNorm(config.width, eps=config.norm_eps) if config.head == "mlm" else None
+        self.narrow = Linear(config.width, narrow, bias=False) if narrow else None
+        self.distilled = Linear(config.width, size) if config.head == "distilled" else None
 
     def forward(self, hidden: Tensor, embedding: Tensor | None) -> Tensor:
         if self.dense is not None and self.norm is not None:
             hidden = self.norm(activate(self.activation, self.dense(hidden)))
         if self.scale != 1.0:
             hidden = hidden * self.scale
+        if self.narrow is not None:
+            hidden = self.narrow(hidden)
         weight = self.weight if self.weight is not None else embedding
         assert weight is not None
+        if self.distilled is not None:
+            return (linear(hidden[:, 0], weight, self.bias) + self.distilled(hidden[:, 1])) / 2
         return linear(hidden, weight, self.bias)

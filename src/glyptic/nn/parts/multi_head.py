@@ -2,6 +2,9 @@
 
     MultiHead(X) = Concat(head_1 … head_H) W_O,   head_h = Attention(X W_Q^h, X W_K^h, X W_V^h)
 
+With `query_key_norm` each head attends by norm(X W_Q^h) and norm(X W_K^h): scores then stay bounded however large the matrices
+grow.
+
 All heads' matrices stand side by side in one, so that a layer is two matrix products. (`lecture.py` has the sum over
 heads with a matrix each, and the tests show the equality.) Hook names and shapes are TransformerLens's.
 """
@@ -18,6 +21,7 @@ from glyptic.nn.parts import masks
 from glyptic.nn.parts.attention import attend, reference
 from glyptic.nn.parts.cache import Cache
 from glyptic.nn.parts.hook_point import HookPoint
+from glyptic.nn.parts.norms import RMSNorm
 from glyptic.nn.parts.positions import Shaw, TransformerXL, halves
 from glyptic.nn.parts.positions.rotary import turn
 from glyptic.nn.speed.linear import Linear
@@ -73,10 +77,17 @@ class SelfAttention(_Heads):
         self.qkv = Linear(config.width, sum(self.parts) * self.size, bias=config.attention_bias)
         self.shaw = Shaw(config) if config.positions == "shaw" else None
         self.relative = TransformerXL(config) if config.positions == "transformer_xl" else None
+        self.q_norm = RMSNorm(self.size, config.norm_eps) if config.query_key_norm else None
+        self.k_norm = RMSNorm(self.size, config.norm_eps) if config.query_key_norm else None
         if config.positions == "rotary":
-            order = halves(self.size, int(config.rotary_fraction * self.size))
-            self.hook_q, self.hook_k = HookPoint(order), HookPoint(order)
-            self.hook_rot_q, self.hook_rot_k = HookPoint(order), HookPoint(order)
+            self._show_public_order(halves(self.size, int(config.rotary_fraction * self.size)))
+
+    def _show_public_order(self, order: list[int]) -> None:
+        self.hook_q, self.hook_k = HookPoint(order), HookPoint(order)
+        self.hook_rot_q, self.hook_rot_k = HookPoint(order), HookPoint(order)
+        for norm in (self.q_norm, self.k_norm):
+            if norm is not None:
+                norm.hook_normalized = HookPoint(order)
 
     def forward(self, x: Tensor, context: Context, cache: Cache | None = None) -> Tensor:  # [B, T, D]
         qkv = self.qkv(x)
@@ -85,6 +96,8 @@ class SelfAttention(_Heads):
         B, T, _ = qkv.shape
         q, k, v = qkv.view(B, T, -1, self.size).split(self.parts, dim=2)
         q, k, v = self.hook_q(q), self.hook_k(k), self.hook_v(v).transpose(1, 2)
+        if self.q_norm is not None and self.k_norm is not None:
+            q, k = self.q_norm(q), self.k_norm(k)
         if context.rotation is not None:
             q, k = self.hook_rot_q(turn(q, context.rotation)), self.hook_rot_k(turn(k, context.rotation))
         q, k = q.transpose(1, 2), k.transpose(1, 2)

@@ -4,6 +4,7 @@
     layer         features of one token      yes      harmless    yes
     rms           features, no mean          yes      harmless    yes
     rms_outside   the same, ε outside √      yes      harmless    yes      (the Zaragoza course's code)
+    rms_plus_one  rms, γ = 1 + the weight    yes      harmless    yes      (Gemma: weights near 0 keep their digits)
     group         one group of features      yes      harmless    yes      (each token alone)
     batch         all tokens of the batch    no       refused     no       (running statistics at inference: causal)
     instance      tokens of one sequence     no       refused     yes
@@ -81,14 +82,15 @@ class LayerNorm(_Hooked, nn.LayerNorm):
 class RMSNorm(nn.Module):
     """γ x / √(mean x² + ε), or γ x / (√(mean x²) + ε) with `outside`, as the Zaragoza course's code has it.
 
-    Sums are taken in at least float32. (torch's own module is several times slower on CPUs.)
+    γ is the weight, or 1 + weight with `plus_one`. Sums are taken in at least float32, and with `plus_one` the product with γ
+    too, as Gemma has it. (torch's own module is several times slower on CPUs.)
     """
 
     @checked
-    def __init__(self, width: Width, eps: Epsilon = 1e-6, outside: bool = False) -> None:
+    def __init__(self, width: Width, eps: Epsilon = 1e-6, outside: bool = False, plus_one: bool = False) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-        self.eps, self.outside = eps, outside
+        self.weight = nn.Parameter(torch.zeros(width) if plus_one else torch.ones(width))
+        self.eps, self.outside, self.plus_one = eps, outside, plus_one
         self.hook_normalized = HookPoint()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -98,6 +100,8 @@ class RMSNorm(nn.Module):
             inverse = 1.0 / (norm * x.shape[-1] ** -0.5 + self.eps)
         else:
             inverse = torch.rsqrt(norm * norm / x.shape[-1] + self.eps)
+        if self.plus_one:
+            return (self.hook_normalized(precise * inverse) * (1 + self.weight.to(precise.dtype))).to(x.dtype)
         return self.hook_normalized((precise * inverse).to(x.dtype)) * self.weight
 
 
@@ -155,8 +159,8 @@ def make_norm(config: ModelConfig, causal: bool = False) -> nn.Module:
     match config.norm:
         case "layer":
             return LayerNorm(width, eps=eps)
-        case "rms" | "rms_outside":
-            return RMSNorm(width, eps, outside=config.norm == "rms_outside")
+        case "rms" | "rms_outside" | "rms_plus_one":
+            return RMSNorm(width, eps, outside=config.norm == "rms_outside", plus_one=config.norm == "rms_plus_one")
         case "group":
             return GroupNorm(config.norm_groups, width, eps=eps)
         case "batch":

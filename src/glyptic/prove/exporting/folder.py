@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from glyptic import __version__
 from glyptic.arguments import Folder, Number, Seconds, checked
 from glyptic.errors import FileError, GlypticError, InputError
+from glyptic.exact.transformer import choices
 from glyptic.files import quoted_path, recover, sentences, write_folder
 from glyptic.numbers import Exact
 from glyptic.prove.checking import in_format
@@ -107,6 +108,10 @@ def _refuse(claim: Claim, verdict: Verdict) -> None:
         raise InputError(f"the verdict is about another claim, {verdict.claim!r}: export each with its own.")
     if any(each.options.products == "unrounded" for each in getattr(claim.subject, "transformers", {}).values()):
         raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
+    for each in getattr(claim.subject, "transformers", {}).values():
+        for name, chosen in choices(each).items():
+            if name.endswith(".activation"):
+                raise InputError(f"{name} is {chosen}, and the checker of a folder computes relu alone; nothing is exported.")
     try:
         predicates = {node.name: node.predicate for node in predicates_of(claim)}
         claim_from_json(json.loads(json.dumps(claim_to_json(claim))), predicates)

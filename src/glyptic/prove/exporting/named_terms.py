@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from glyptic.numbers import Format, Products
+from glyptic.numbers import Activation, Format, Products
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import _climb
 from glyptic.prove.methods.smt.bits import Bits
@@ -21,7 +21,7 @@ from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.circuits_float import FloatCircuits, Unpacked
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_staircase
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
-from glyptic.prove.methods.smt.terms import Scalar, Term
+from glyptic.prove.methods.smt.terms import Inexpressible, Scalar, Term
 
 CALL = "call"  # the operation of a node that calls a function; its detail is the function's name
 
@@ -136,7 +136,6 @@ class NamedTerms(PlainTerms):
         self.functions = Functions()
         self.circuits = named_circuits(format, self.functions)
         self.labels: dict[int, list[str]] = {}  # by the id of a node: what of a run it is
-        self.exps: list[tuple[Bits, Bits]] = []  # codes of x and of [exp x], where exp is only enclosed
         self.staircase: Staircase | None = None  # of exp, once it is needed
         self._kept: list[Bits] = []  # labelled nodes live as long as their labels
 
@@ -170,6 +169,12 @@ class NamedTerms(PlainTerms):
 
         return self._plain(larger, self.exact.scalar_larger, a, b)
 
+    def scalar_activation(self, kind: Activation, a: Scalar) -> Scalar:
+        """Constants alone: a file for readers has no table of activations, and its checker no activation but relu."""
+        if isinstance(a, Fraction):
+            return self.exact.scalar_activation(kind, a)
+        raise Inexpressible(f"the activation is {kind}, which exported files do not have.")
+
     # exp -------------------------------------------------------------------------------------------------------------------
 
     def scalar_exp(self, a: Scalar) -> Scalar:
@@ -186,7 +191,7 @@ class NamedTerms(PlainTerms):
 
     def _between(self, x: Bits, stairs: Staircase) -> Bits:
         """The code of [exp x]: a constant of the file that lies between the staircases, and in order with the other exps."""
-        for known, image in self.exps:
+        for known, image, _ in self.exps:
             if known is x:
                 return image
         image = bits.variable(f"exp.{len(self.exps)}", x.width)
@@ -195,8 +200,8 @@ class NamedTerms(PlainTerms):
             for side, bound, values in (("low", "not above", stairs.lows), ("high", "not below", stairs.highs))
         )
         self.domain += [bits.opposite(bits.less(image, low)), bits.opposite(bits.less(high, image))]
-        for y, of_y in self.exps:
+        for y, of_y, _ in self.exps:
             for p, q, exp_p, exp_q in ((y, x, of_y, image), (x, y, image, of_y)):  # p ≤ q ⇒ exp p ≤ exp q
                 self.domain.append(bits.either(bits.less(q, p), bits.opposite(bits.less(exp_q, exp_p))))
-        self.exps.append((x, image))
+        self.exps.append((x, image, "exp"))
         return image

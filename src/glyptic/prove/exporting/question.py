@@ -59,7 +59,7 @@ def script(claim: Claim, asks: Asks, expected: Status) -> Script:
     names = list(zip(question.names, free_names(claim), strict=True))
     variables = [(bits.variable(code, question.width), f"the code of {name}") for code, name in names]
     variables += [
-        (image, f"the code of an [exp x]; which x is said below (exp is {_ENCLOSED})") for _, image in terms.exps
+        (image, f"the code of an [exp x]; which x is said below (exp is {_ENCLOSED})") for _, image, _ in terms.exps
     ]
     body = Body(
         tuple(terms.functions.defined.values()),

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from glyptic.prove.exporting.named_terms import CALL, Function
+from glyptic.prove.methods.smt.attention_terms import Enclosed
 from glyptic.prove.methods.smt.bits import BOOLEAN, Bits, in_order
 
 LONGEST = 72  # characters of a part that is written in place
@@ -49,7 +50,7 @@ class Body:
     assertions: Sequence[Assertion]
     expressions: Sequence[tuple[Bits, str]]
     residuals: Mapping[int, Sequence[str]]
-    exps: Sequence[tuple[Bits, Bits]]
+    exps: Sequence[Enclosed]
 
     def __str__(self) -> str:
         steps = _Steps(self)
@@ -61,7 +62,7 @@ class Body:
         for variable, says in self.variables:
             lines += [comment(says), *steps.about(variable), f"(declare-const {variable.detail} {sort(variable)})"]
         lines += ["", comment("The run, step by step."), *steps.lines, "", comment("What is asserted.")]
-        for x, image in self.exps:
+        for x, image, _ in self.exps:
             lines.append(
                 comment(f"{image.detail} is the code of [exp x] for the x with the code {steps.names.written(x)}")
             )
@@ -159,7 +160,7 @@ class _Steps:
         for node, text in body.expressions:
             self.texts.setdefault(id(node), []).append(text)
         asserted = [one.condition for one in body.assertions]
-        named = [x for x, _ in (*body.exps, *body.expressions)]
+        named = [x for x, *_ in (*body.exps, *body.expressions)]
         calls = {id(node) for node in in_order([*asserted, *named]) if node.operation == CALL}
         wanted = calls | body.residuals.keys() | {id(node) for node in named}
         for node in _named([*asserted, *named], wanted, _conditions(asserted) - self.texts.keys()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from glyptic.exact import Transformer
 from glyptic.exact.running import prepared_for
+from glyptic.exact.transformer import choices
 from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
@@ -33,6 +34,8 @@ def of_meaning(claim: Claim) -> tuple[str, ...]:
 
 def _options(name: str, transformer: Transformer) -> str:
     options = ", ".join(f"{option} {value}" for option, value in vars(transformer.options).items())
+    chosen = dict.fromkeys(f"{name.rpartition('.')[2]} {value}" for name, value in choices(transformer).items())
+    options = ", ".join([options, *chosen])
     return f"the transformer{' ' * bool(name)}{name} is read with the options {options}"
 
 
@@ -46,12 +49,13 @@ def of_enumeration(claim: Claim, engine: Engine) -> tuple[str, ...]:
     return (*of_meaning(claim), *([kernels] if type(used[0]).__name__ == "Fast" else []))
 
 
-def of_solvers(claim: Claim, enclosed: bool) -> tuple[str, ...]:
-    """What a proof by solvers rests on besides them; `enclosed` if some exp is only enclosed."""
+def of_solvers(claim: Claim, enclosed: str) -> tuple[str, ...]:
+    """What a proof by solvers rests on besides them; `enclosed` names the functions that are only enclosed."""
     trusted = ["the solvers' circuits compute what the reference arithmetic does (tests/prove/test_terms.py)"]
     if not isinstance(claim.subject, Values):
         known = "rounding is monotone and commutes with negation; with subnormals, differences tell apart"
         trusted.append(f"{known} (theorems.lemmas)")
     if enclosed:
-        trusted.append("exp is monotone and lies within the staircases computed for it")
+        how = "is monotone and lies" if enclosed == "exp" else "lie" if "," in enclosed else "lies"
+        trusted.append(f"{enclosed} {how} within the staircases computed for {'them' if ',' in enclosed else 'it'}")
     return (*of_meaning(claim), *trusted)

@@ -4,23 +4,46 @@
   const ROOM = {left: 62, right: 14, top: 12, bottom: 42};
   const DASHES = ["", "7 4", "2 3", "9 3 2 3", "1 4", "12 4", "5 2 1 2", "3 6"];
 
-  function ticks(low, high, log) {
+  // Round numbers along an axis, a few; where doubles are too coarse for them, its ends.
+  G.ticks = (low, high, log, about = 5) => {
+    if (!(low < high) || (log && low <= 0)) return [];
     if (log) {
       const found = [], first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
       const factors = last - first <= 2 ? [1, 2, 5] : [1];
       const every = Math.max(1, Math.ceil((last - first) / 8));
       for (let power = first; power <= last; power += every) for (const factor of factors) {
         const tick = Number(`${factor}e${power}`);
-        if (tick >= low * 0.999 && tick <= high * 1.001) found.push(tick);
+        if (tick >= low * 0.999 && tick <= high * 1.001 && tick > 0 && Number.isFinite(tick)) found.push(tick);
       }
       return found;
     }
-    const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough || 1));
+    const rough = high / about - low / about, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough) ?? power;
-    const found = [];
-    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(Number((k * step).toPrecision(12)));
-    return found;
-  }
+    const first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9);
+    if (!(step > 0 && Math.abs(first) < 1e14 && Math.abs(last) < 1e14 && first <= last && last - first < 30)) return [low, high];
+    return Array.from({length: last - first + 1}, (_, k) => Number(((first + k) * step).toPrecision(15)));
+  };
+
+  // As many digits as tell neighbours apart: 0.9998 is not 1.
+  G.tickTexts = (ticks, show = G.number, least = 3) => {
+    for (let digits = least; ; digits++) {
+      const texts = ticks.map((tick) => show(tick, digits));
+      const right = ticks.every((tick, k) => k === 0 || Math.abs(Number(tick.toPrecision(digits)) - tick) <= Math.abs(tick - ticks[k - 1]) / 100);
+      if (digits >= 17 || (right && new Set(texts).size === texts.length)) return texts;
+    }
+  };
+
+  // How far a value is along an axis, from 0 to 1; quarters, where the length of the axis is beyond doubles.
+  G.along = (value, low, high, log) => {
+    if (log) return Number.isFinite(high / low) ? Math.log(value / low) / Math.log(high / low) : (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low));
+    return Number.isFinite(high - low) ? (value - low) / (high - low) : (value / 4 - low / 4) / (high / 4 - low / 4);
+  };
+  // Ends of an axis that lie within doubles, the first below the second; of logarithms above 0.
+  G.ends = (low, high, log) => {
+    const most = Number.MAX_VALUE, least = log ? Number.MIN_VALUE : -most;
+    const ends = [Math.min(most, Math.max(least, low)), Math.min(most, Math.max(least, high))];
+    return ends[0] < ends[1] ? ends : ends[1] === least ? [least, log ? 2 * least : 0] : [ends[0] / 2, ends[1]];
+  };
 
   function range(lists, log, given) {
     let low = Infinity, high = -Infinity;
@@ -32,8 +55,8 @@
     if (!(low <= high)) [low, high] = log ? [0.1, 1] : [0, 1];
     if (given) [low, high] = [given[0] ?? low, given[1] ?? high];
     if (low === high) { const pad = log ? 2 : Math.abs(low) || 1; [low, high] = log ? [low / pad, high * pad] : [low - pad / 2, high + pad / 2]; }
-    if (!given && !log) { const pad = (high - low) * 0.04; low -= low >= 0 && low - pad < 0 ? low : pad; high += pad; }
-    return [low, high];
+    if (!given && !log) { const pad = high * 0.04 - low * 0.04; low -= low >= 0 && low - pad < 0 ? low : pad; high += pad; }
+    return G.ends(low, high, log);
   }
 
   G.plot = (options) => {
@@ -41,7 +64,7 @@
     const series = options.series;
     const [x0, x1] = range(series.map((s) => s.x), options.logx, options.xrange);
     const [y0, y1] = range(series.flatMap((s) => [s.y, s.low, s.high]), options.logy, options.yrange);
-    const along = (value, low, high, log) => (log ? (Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low)) : (value - low) / (high - low));
+    const {along} = G, xticks = G.ticks(x0, x1, options.logx), yticks = G.ticks(y0, y1, options.logy), xtexts = G.tickTexts(xticks), ytexts = G.tickTexts(yticks);
     const px = (x) => ROOM.left + along(x, x0, x1, options.logx) * (width - ROOM.left - ROOM.right);
     const py = (y) => height - ROOM.bottom - along(y, y0, y1, options.logy) * (height - ROOM.top - ROOM.bottom);
     const ink = G.colour.ink(), faint = G.colour.line(), muted = G.colour.muted();
@@ -51,8 +74,8 @@
     const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", tabindex: "0", "aria-label": options.label ?? options.ylabel ?? "", class: "plot"});
     const text = (x, y, words, anchor = "middle", more = {}) => svg("text", {x, y, "text-anchor": anchor, fill: ink, "font-size": 12, ...more}, words);
 
-    for (const tick of ticks(y0, y1, options.logy)) picture.append(svg("line", {x1: ROOM.left, x2: width - ROOM.right, y1: py(tick), y2: py(tick), stroke: faint}), text(ROOM.left - 7, py(tick) + 4, G.number(tick, 3), "end"));
-    for (const tick of ticks(x0, x1, options.logx)) picture.append(svg("line", {x1: px(tick), x2: px(tick), y1: height - ROOM.bottom, y2: height - ROOM.bottom + 5, stroke: muted}), text(px(tick), height - ROOM.bottom + 18, G.number(tick, 3)));
+    for (const [k, tick] of yticks.entries()) picture.append(svg("line", {x1: ROOM.left, x2: width - ROOM.right, y1: py(tick), y2: py(tick), stroke: faint}), text(ROOM.left - 7, py(tick) + 4, ytexts[k], "end"));
+    for (const [k, tick] of xticks.entries()) picture.append(svg("line", {x1: px(tick), x2: px(tick), y1: height - ROOM.bottom, y2: height - ROOM.bottom + 5, stroke: muted}), text(px(tick), height - ROOM.bottom + 18, xtexts[k]));
     picture.append(svg("line", {x1: ROOM.left, x2: width - ROOM.right, y1: height - ROOM.bottom, y2: height - ROOM.bottom, stroke: muted}));
     if (options.xlabel) picture.append(text((ROOM.left + width - ROOM.right) / 2, height - 6, options.xlabel));
     if (options.ylabel) picture.append(text(0, 0, options.ylabel, "middle", {transform: `translate(14 ${(height - ROOM.bottom + ROOM.top) / 2}) rotate(-90)`}));

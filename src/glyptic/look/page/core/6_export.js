@@ -17,6 +17,9 @@
     if (element.localName === "mfrac") out.append(svg("line", {x1: x, x2: x + width, y1: y + height / 2, y2: y + height / 2, stroke: style.color}));
   }
 
+  // What is read as one letter, with where it begins: pairs of surrogates, accents and joined signs stay together.
+  const pieces = (text) => Array.from(new Intl.Segmenter().segment(text), ({index, segment}) => [index, segment]);
+
   // Each line of a text node is one <text>: lines are found by where their letters are.
   function letters(out, node, style, place) {
     const range = document.createRange(), text = node.data;
@@ -25,21 +28,31 @@
       if (line.trim()) out.append(svg("text", {x: left, y: bottom - (bottom - top) * 0.24, fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily, "font-weight": style.fontWeight, "font-style": style.fontStyle, "xml:space": "preserve"}, line));
       line = "";
     };
-    for (let i = 0; i < text.length; i++) {
-      range.setStart(node, i); range.setEnd(node, i + 1);
+    for (const [i, piece] of pieces(text)) {
+      range.setStart(node, i); range.setEnd(node, i + piece.length);
       const rect = range.getClientRects()[0];
       if (!rect || rect.width === 0) continue;
       const at = place(rect);
       if (top === null || Math.abs(at.y - top) > 3) { flush(); top = at.y; left = at.x; bottom = at.y + at.height; }
-      line += text[i];
+      left = Math.min(left, at.x); // where writing goes from right to left, a line begins at its end
+      line += piece;
     }
     flush();
   }
 
-  function walk(out, element, place) {
+  // A part that shows only what is within its box: an inner picture with the same coordinates, which ends where the box ends.
+  function clipped(out, {x, y, width, height}) {
+    const inner = svg("svg", {x, y, width, height, viewBox: `${x} ${y} ${width} ${height}`, overflow: "hidden"});
+    if (width > 0 && height > 0) out.append(inner);
+    return inner;
+  }
+
+  // `sticky` takes what stays in sight while the rest scrolls under it, to be drawn last.
+  function walk(out, element, place, sticky = null) {
     const style = getComputedStyle(element);
     if (!visible(style) || element.closest("[data-not-exported]")) return;
     if (element.localName === "details" && element.className === "behind") return;
+    if (sticky && style.position === "sticky") { sticky.push([Number(style.zIndex) || 0, element]); return; }
     const at = () => place(element.getBoundingClientRect());
     if (element.localName === "svg") {
       const {x, y, width, height} = at(), copy = element.cloneNode(true);
@@ -61,15 +74,18 @@
     if (element.localName === "img") { const {x, y, width, height} = at(); out.append(svg("image", {x, y, width, height, href: element.src})); return; }
     box(out, element, style, place);
     if (["input", "select", "textarea"].includes(element.localName)) {
-      const {x, y, height} = at();
+      const {x, y, width, height} = at();
       const text = element.localName === "select" ? element.selectedOptions[0]?.textContent ?? "" : element.type === "range" ? "" : element.type === "checkbox" ? (element.checked ? "☑" : "☐") : element.value;
-      out.append(svg("text", {x: x + 5, y: y + height * 0.68, fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily}, text));
+      (element.type === "checkbox" ? out : clipped(out, {x, y, width: width - 4, height})).append(svg("text", {x: x + (element.type === "checkbox" ? 0 : 5), y: y + height * 0.68, fill: style.color, "font-size": style.fontSize, "font-family": style.fontFamily}, text));
       return;
     }
+    const cut = style.overflowX !== "visible" || style.overflowY !== "visible", inner = cut ? clipped(out, at()) : out, late = cut ? [] : sticky;
+    const shut = element.localName === "details" && !element.open;
     for (const child of element.childNodes) {
-      if (child.nodeType === Node.TEXT_NODE) { if (child.data.trim()) letters(out, child, style, place); }
-      else if (child.nodeType === Node.ELEMENT_NODE) walk(out, child, place);
+      if (child.nodeType === Node.TEXT_NODE) { if (!shut && child.data.trim()) letters(inner, child, style, place); }
+      else if (child.nodeType === Node.ELEMENT_NODE && (!shut || child.localName === "summary")) walk(inner, child, place, late);
     }
+    if (cut) for (const [, each] of late.sort(([a], [b]) => a - b)) walk(inner, each, place);
   }
 
   G.toSvg = (element) => {
@@ -81,26 +97,31 @@
     return out;
   };
 
-  G.svgText = (element) => new XMLSerializer().serializeToString(G.toSvg(element));
+  // XML has no sign for control characters, nor for half a pair of surrogates: they become the sign for what is no sign.
+  const written = (picture) => new XMLSerializer().serializeToString(picture).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]/gu, "\ufffd");
+  G.svgText = (element) => written(G.toSvg(element));
 
   G.toPng = (element) => new Promise((resolve, reject) => {
-    const picture = G.toSvg(element), image = new Image(), ratio = 2;
+    // Twice as fine as it is seen, or as fine as a canvas can be.
+    const picture = G.toSvg(element), image = new Image(), [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
+    const ratio = Math.min(2, 16000 / Math.max(width, height), Math.sqrt(1.6e8 / (width * height)));
     image.onload = () => {
       const canvas = document.createElement("canvas");
-      canvas.width = picture.getAttribute("width") * ratio; canvas.height = picture.getAttribute("height") * ratio;
+      canvas.width = Math.ceil(width * ratio); canvas.height = Math.ceil(height * ratio);
       const draw = canvas.getContext("2d");
       draw.scale(ratio, ratio);
       draw.drawImage(image, 0, 0);
       canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png");
     };
     image.onerror = () => reject(new Error("no picture"));
-    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(new XMLSerializer().serializeToString(picture));
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(written(picture));
   });
 
-  // A field that begins like a formula is quoted so that no spreadsheet computes it.
+  // A field that begins like a formula is quoted so that no spreadsheet computes it; numbers, and fractions as texts, are not.
+  const NUMBER = /^[+-]?(∞|\d+(\/\d+|(\.\d+)?(e[+-]?\d+)?))$/;
   G.csvText = (rows) => rows.map((row) => row.map((field) => {
     let text = field === null || field === undefined ? "" : String(field);
-    if (/^[=+@\t\r]/.test(text) || (/^-/.test(text) && !/^-(∞|[\d./e-]+)$/.test(text))) text = "'" + text;
+    if (typeof field !== "number" && /^\s*[=+@\t\r\n＝＋＠－-]/.test(text) && !NUMBER.test(text)) text = "'" + text;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }).join(",")).join("\r\n") + "\r\n";
 

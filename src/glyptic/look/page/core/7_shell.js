@@ -20,7 +20,7 @@
     return Array.isArray(data) ? entries.map(([, value]) => value) : Object.fromEntries(entries);
   };
 
-  const chosen = () => Math.min(page.views.length - 1, Math.max(0, G.state.get("view", 0)));
+  const chosen = () => Math.min(page.views.length - 1, Math.max(0, Math.trunc(G.state.get("view", 0))));
   const fileName = (ending) => `${(page.views[chosen()].title || "glyptic").normalize("NFKD").replace(/[^\w.-]+/g, "-").slice(0, 60)}.${ending}`;
 
   function look() {

@@ -25,11 +25,14 @@
   // From what values/exact_data.py writes.
   Engine.load = (data) => {
     const format = Engine.parseFormat(data.format);
-    const {name, vocabulary, answers, coordinates, options, history} = data;
+    const {name, vocabulary, answers, coordinates, options, history, newer = []} = data;
     const weights = weightsOf(data, (given) => loaded(given, format));
-    return Object.freeze({name, format, vocabulary, answers, coordinates, options: Object.freeze({...options}), history,
+    return Object.freeze({name, format, vocabulary, answers, coordinates, options: Object.freeze({...options}), history, newer,
       maxLength: weights.position_embedding.rows, ...weights});
   };
+
+  // Why a model is not computed here, or null: for its format, or for a part that this engine does not know.
+  Engine.refusalOf = (model) => model.newer?.length ? {key: "engine.refused_part", values: {part: model.newer[0]}} : Engine.refusal(model.format);
 
   // Every matrix with its path, in order.
   Engine.parts = (model) => {
@@ -92,10 +95,12 @@
 
   // One weight changed: a number as people write it, which must be in the format.
   Engine.withWeight = (model, path, row, column, text) => {
-    const number = Engine.number(model.format, text);
+    const refused = Engine.refusalOf(model);
+    if (refused) throw Engine.error(refused.key.replace("engine.", ""), refused.values);
+    const number = Engine.number(model.format, text), within = (n, most) => Number.isInteger(n) && n >= 0 && n < most;
     let found = false;
     const change = (part, own) => {
-      if (own !== path || !(row < part.rows && column < part.columns && row >= 0 && column >= 0)) return part;
+      if (own !== path || !within(row, part.rows) || !within(column, part.columns)) return part;
       found = true;
       if (path.endsWith(".epsilon") && number < 0) throw Engine.error("epsilon", {number: Engine.show(model.format, number)});
       const values = part.values.slice();

@@ -315,7 +315,7 @@
   };
 
   function check(model, tokens, steps) {
-    const refused = Engine.refusal(model.format, model.options);
+    const refused = Engine.refusalOf(model);
     if (refused) throw Engine.error(refused.key.replace("engine.", ""), refused.values);
     if (!Number.isInteger(steps) || steps < 1) throw Engine.error("steps_few", {steps});
     if (!tokens.length) throw Engine.error("input_empty");

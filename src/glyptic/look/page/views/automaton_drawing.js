@@ -52,7 +52,8 @@
     const picture = svg("svg", {class: "graph", width: "100%", height, tabindex: "0", role: "group", "aria-label": label, style: "display:block;touch-action:none;cursor:grab"});
     const eye = {zoom: Math.min(20, Math.max(0.4, context.state.get("zoom", 1))), x: context.state.get("x", 0), y: context.state.get("y", 0)};
     const aim = () => {
-      const width = whole.width / eye.zoom, tall = whole.height / eye.zoom;
+      const width = whole.width / eye.zoom, tall = whole.height / eye.zoom, within = (at, most) => Math.min(most / 2, Math.max(-most / 2, at));
+      Object.assign(eye, {x: within(eye.x, whole.width), y: within(eye.y, whole.height)}); // something of the graph is always in sight
       picture.setAttribute("viewBox", [whole.x + eye.x - width / 2, whole.y + eye.y - tall / 2, width, tall].map((n) => n.toFixed(2)).join(" "));
     };
     const moved = () => { aim(); context.state.set({zoom: eye.zoom === 1 ? null : Number(eye.zoom.toFixed(3)), x: Math.round(eye.x) || null, y: Math.round(eye.y) || null}); };

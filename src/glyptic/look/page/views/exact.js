@@ -43,12 +43,11 @@
     const {state} = page, given = page.data.sides[0];
     const {model, problems} = X.edited(page.base, state);
     page.problems = problems;
-    page.refused = Engine.refusal(model.format);
+    page.refused = Engine.refusalOf(model);
     page.count = Math.max(1, Math.trunc(state.get("steps", given.steps)));
     if (page.refused) { page.side = X.recording(model, given.recorded); page.inputLength = given.input.length; } else {
-      const text = state.get("input");
       let tokens = null;
-      try { tokens = Engine.tokens(model, text === null ? given.input : text); } catch (error) { if (!error.key) throw error; problems.input = error.message; tokens = Engine.tokens(model, given.input); }
+      try { tokens = X.inputFrom(model, state, given.input); } catch (error) { if (!error.key) throw error; problems.input = error.message; tokens = Engine.tokens(model, given.input); }
       const begun = performance.now();
       try { page.side = X.live(model, tokens, page.count); } catch (error) { if (!error.key) throw error; problems.options = error.message; page.count = 1; page.side = X.live(model, tokens, 1); }
       page.took = performance.now() - begun;
@@ -60,7 +59,7 @@
 
   function otherSide(given) {
     const model = baseOf(given);
-    return Engine.refusal(model.format) ? X.recording(model, given.recorded) : X.live(model, Engine.tokens(model, given.input), given.steps);
+    return Engine.refusalOf(model) ? X.recording(model, given.recorded) : X.live(model, Engine.tokens(model, given.input), given.steps);
   }
 
   // The centre -----------------------------------------------------------------------------------------------------------
@@ -121,13 +120,17 @@
         if (focused) root.querySelector(focused)?.focus({preventScroll: true});
         page.focus = null;
       };
-      page.renderTop = () => { G.clear(top).append(...X.topPanel(page).flat(Infinity).filter(Boolean)); };
+      page.renderTop = () => {
+        const focused = top.contains(document.activeElement) ? document.activeElement.id : "";
+        G.clear(top).append(...X.topPanel(page).flat(Infinity).filter(Boolean));
+        if (focused) document.getElementById(focused)?.focus({preventScroll: true});
+      };
       const recompute = () => { compute(page); place(page); };
-      const COMPUTED = ["format", "input", "w", "steps"];
+      const COMPUTED = ["format", "input", "tokens", "w", "steps"];
       const isComputed = (changes) => Object.keys(changes).some((name) => COMPUTED.includes(name) || name.startsWith("o."));
       page.go = (changes, push = false) => { state.set(changes, {push}); if (isComputed(changes)) { recompute(); page.renderTop(); page.refresh(); } else { place(page); page.refresh(["steps", "stream", "cell", "head"]); } };
       page.goQuietly = (changes) => { state.set(changes); recompute(); X.topAnswers(page); page.refresh(); };
-      page.reset = () => page.go(Object.fromEntries(["format", "input", "w", "steps", "cell", "stage", "step", ...Object.keys(Engine.choices).map((name) => `o.${name}`)].map((name) => [name, null])));
+      page.reset = () => page.go(Object.fromEntries(["format", "input", "tokens", "w", "steps", "cell", "stage", "step", ...Object.keys(Engine.choices).map((name) => `o.${name}`)].map((name) => [name, null])));
       page.tryOption = (name, value) => {
         const given = name === "scale" ? value === "true" : value;
         try { Engine.withOptions(page.side.model, {[name]: given}); } catch (error) { if (!error.key) throw error; document.getElementById("ex-options-problem").textContent = error.message; return; }

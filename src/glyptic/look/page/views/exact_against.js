@@ -2,11 +2,14 @@
 {
   const X = (G.exact ??= {});
 
+  // ∞ is another number in another format.
+  const number = (side, stage, i, j) => side.text(stage, i, j).replace("∞", side.limits.max ?? side.model.format.name);
+
   X.differs = (side, other, stage, i, j) => {
     if (!other.has(stage)) return false;
     const k = X.rowNames(other, stage).indexOf(X.rowNames(side, stage)[i]), [rows, columns] = other.shape(stage);
     if (k < 0 || k >= rows || j >= columns) return false;
-    return side.text(stage, i, j) !== other.text(stage, k, j) || (side.text(stage, i, j) === "∞" && side.model.format.max !== other.model.format.max);
+    return number(side, stage, i, j) !== number(other, stage, k, j);
   };
 
   // Every cell that differs, in the order of stages: [{stage, i, j}], at most `most`.

@@ -22,8 +22,10 @@
     }});
     function done() {
       try { Engine.withWeight(page.side.model, group.path, row, column, input.value); } catch (error) { if (!error.key) throw error; problem.textContent = error.message; return; }
+      const edits = X.withEdit(page.state, group.path, row, column, X.plain(input.value));
+      if (edits === null) { problem.textContent = X.tooMany(); return; }
       page.focus = `[data-weight="${group.path}:${row}:${column}"]`;
-      page.go({w: X.withEdit(page.state, group.path, row, column, X.plain(input.value))});
+      page.go({w: edits});
     }
     element.replaceChildren(input, problem);
     input.focus(); input.select();

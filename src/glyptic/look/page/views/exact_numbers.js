@@ -5,10 +5,19 @@
 
   X.minus = (text) => String(text).replace(/-/g, "−");
 
+  // n/d to four digits, also where neither is within the range of doubles.
+  X.near = (n, d = "1") => {
+    const size = n.replace("-", ""), power = size.length - d.length;
+    if (Math.max(size.length, d.length) < 300) return G.number(Number(n) / Number(d), 4);
+    const ratio = Number(power < 0 ? BigInt(size) * 10n ** BigInt(20 - power) / BigInt(d) : BigInt(size) * 10n ** 20n / (BigInt(d) * 10n ** BigInt(power))) / 1e20;
+    const [digits, ten] = ratio.toExponential(3).split("e"), exponent = Number(ten) + power;
+    return `${n.startsWith("-") ? "−" : ""}${digits}e${exponent < 0 ? "−" : "+"}${Math.abs(exponent)}`;
+  };
+
   X.number = (text) => {
     const [n, d] = String(text).split("/");
     if (n === "0" && d === undefined) return h("span", {class: "number zero"}, "0");
-    if (n.length > LONG + 1 || (d ?? "").length > LONG) return h("span", {class: "number", title: X.minus(text)}, `≈${G.number(Number(n) / Number(d ?? 1), 4)}`);
+    if (n.length > LONG + 1 || (d ?? "").length > LONG) return h("span", {class: "number", title: X.minus(text)}, `≈${X.near(n, d)}`);
     return d === undefined ? h("span", {class: "number"}, X.minus(n)) : G.fraction(n, d);
   };
 

@@ -9,9 +9,9 @@
       let zero = true, flag = true;
       const first = side.residual[0], columns = first ? side.shape(first)[1] : 0;
       for (const stage of side.residual) for (let j = 0; j < columns; j++) {
-        const value = side.value(stage, i, j);
-        if (value !== 0) zero = false;
-        if (value !== side.value(first, i, j) || (value !== 0 && value !== 1)) flag = false;
+        const key = side.key(stage, i, j), none = key === 0 || key === "0";
+        if (!none) zero = false;
+        if (key !== side.key(first, i, j) || !(none || key === 1 || key === "1")) flag = false;
       }
       return zero ? "zero" : flag || (/^(is|not)_/.test(name) && flag) ? "flag" : "stream";
     });
@@ -23,7 +23,7 @@
 
   function cell(side, stage, before, i, j, extent, differs) {
     const value = side.value(stage, i, j), flags = side.flags(stage, i, j);
-    const changed = before !== null && side.value(before, i, j) !== value;
+    const changed = before !== null && side.key(before, i, j) !== side.key(stage, i, j);
     const mark = (kind) => h("i", {class: kind, role: "img", "aria-label": G.t(`exact.${kind}`)});
     const tint = X.tint(value, extent);
     return h("td", {dataset: {i, j}, class: [changed && "changed", differs && "differs"].filter(Boolean).join(" ") || null, style: tint && {background: tint}},
@@ -65,7 +65,7 @@
   X.cellWords = (side, stage, i, j) => {
     const name = X.rowNames(side, stage)[i], before = X.isResidual(stage) ? X.before(side, stage) : null, flags = side.flags(stage, i, j);
     const values = {name, j, word: side.words[j] ?? "", value: X.minus(side.text(stage, i, j)), was: before ? X.minus(side.text(before, i, j)) : ""};
-    const changed = before && side.value(before, i, j) !== side.value(stage, i, j);
+    const changed = before && side.key(before, i, j) !== side.key(stage, i, j);
     const words = G.t(changed ? "exact.read_changed" : "exact.read", values);
     return flags & 2 ? G.t("exact.read_saturated", {words}) : flags & 1 ? G.t("exact.read_rounded", {words}) : words;
   };

@@ -35,12 +35,18 @@
   }
 
   function inputEditor(page) {
-    const {side} = page, {model} = side, words = side.words.slice(0, page.inputLength);
-    const change = (given) => { const tokens = Engine.tokens(model, given); Engine.run(model, tokens, Math.min(page.count, model.maxLength - tokens.length + 1)); page.goQuietly({input: X.inputText(model, tokens.map((token) => model.vocabulary[token])), cell: null}); };
+    const {side} = page, text = X.inputText(side.model, side.words.slice(0, page.inputLength));
+    const change = (given) => page.goQuietly({...X.inputState(page.side.model, Engine.tokens(page.side.model, given)), cell: null});
     const set = (list) => { try { change(list); page.renderTop(); } catch (error) { if (!error.key) throw error; document.getElementById("ex-input-problem").textContent = error.message; } };
-    const few = model.vocabulary.length <= 24 && !side.recorded;
-    return h("div", {class: "row"}, field(page, {id: "ex-input", label: G.t("exact.input"), value: X.inputText(model, words), size: Math.min(40, Math.max(10, X.inputText(model, words).length + 2)), problem: page.problems.input, change}),
-      few && h("span", {class: "tokens", role: "group", "aria-label": G.t("exact.tokens")}, model.vocabulary.map((token, k) => G.button(`+ ${token}`, () => set([...words, token]), {class: "token", id: `ex-token-${k}`})), G.button("⌫", () => set(words.slice(0, -1)), {"aria-label": G.t("exact.drop"), title: G.t("exact.drop"), id: "ex-drop"})));
+    return h("div", {class: "row"}, field(page, {id: "ex-input", label: G.t("exact.input"), value: text, size: Math.min(40, Math.max(10, text.length + 2)), problem: page.problems.input, change}), h("span", {id: "ex-tokens"}, tokenButtons(page, set)));
+  }
+
+  // The words are those of the moment in which a button is pressed: the input may have been typed since.
+  function tokenButtons(page, set) {
+    const {vocabulary} = page.side.model, words = () => page.side.words.slice(0, page.inputLength);
+    page.setTokens = set;
+    if (vocabulary.length > 24 || page.side.recorded) return [];
+    return h("span", {class: "tokens", role: "group", "aria-label": G.t("exact.tokens")}, vocabulary.map((token, k) => G.button(`+ ${token}`, () => set([...words(), token]), {class: "token", id: `ex-token-${k}`})), G.button("⌫", () => set(words().slice(0, -1)), {"aria-label": G.t("exact.drop"), title: G.t("exact.drop"), id: "ex-drop"}));
   }
 
   function formatEditor(page) {
@@ -59,19 +65,30 @@
     const answersAreTokens = base.answers.every((answer) => base.vocabulary.includes(answer));
     const steps = answersAreTokens && h("span", {class: "control"}, h("label", {for: "ex-count"}, G.t("exact.count")), h("input", {type: "number", id: "ex-count", min: 1, max: base.maxLength - page.inputLength + 1, value: page.count, disabled: side.recorded, onchange: (event) => page.go({steps: event.target.value, cell: null})}));
     const changed = Object.keys(Engine.choices).filter((name) => side.model.options[name] !== base.options[name]).length;
-    return h("details", {class: "options", open: changed > 0 || page.state.get("open") === "1", ontoggle: (event) => page.state.set({open: event.target.open ? "1" : null})}, h("summary", {}, G.t("exact.options")), h("div", {class: "row"}, Object.keys(Engine.choices).map(one), steps), h("p", {class: "bad problem", role: "alert", id: "ex-options-problem"}, page.problems.options ?? ""));
+    return [h("details", {class: "options", open: changed > 0 || page.state.get("open") === "1", ontoggle: (event) => page.state.set({open: event.target.open ? "1" : null})}, h("summary", {}, G.t("exact.options")), h("div", {class: "row"}, Object.keys(Engine.choices).map(one), steps)), h("p", {class: "bad problem", role: "alert", id: "ex-options-problem"}, page.problems.options ?? "")];
   }
 
-  X.topPanel = (page) => {
-    const {side} = page, changed = ["format", "input", "w", "steps", ...Object.keys(Engine.choices).map((name) => `o.${name}`)].some((name) => page.state.get(name) !== null);
-    const notes = [side.recorded && h("p", {class: "recording", role: "note"}, h("strong", {}, G.t("exact.recording")), " ", page.refused ? G.t(page.refused.key, page.refused.values) : ""), side.leftOut?.length > 0 && G.note(G.t("exact.left_out", {n: side.leftOut.length})), page.problems.weights && h("p", {class: "bad problem", role: "alert"}, page.problems.weights)];
-    return [notes, h("div", {class: "toprow"}, h("div", {id: "ex-answer"}, X.verdict(side)),
-      h("div", {class: "editors"}, inputEditor(page), h("div", {class: "row"}, formatEditor(page), h("div", {id: "ex-facts"}, formatFacts(side)), changed && G.button(G.t("exact.reset"), () => page.reset(), {id: "ex-reset"})), options(page)))];
-  };
+  function notes(page) {
+    const {side} = page;
+    return [side.recorded && h("p", {class: "recording", role: "note"}, h("strong", {}, G.t("exact.recording")), " ", page.refused ? G.t(page.refused.key, page.refused.values) : ""), side.leftOut?.length > 0 && G.note(G.t("exact.left_out", {n: side.leftOut.length})), page.problems.weights && h("p", {class: "bad problem", role: "alert"}, page.problems.weights)];
+  }
+
+  const RESET = ["format", "input", "tokens", "w", "steps", ...Object.keys(Engine.choices).map((name) => `o.${name}`)];
+  const reset = (page) => (RESET.some((name) => page.state.get(name) !== null) ? G.button(G.t("exact.reset"), () => page.reset(), {id: "ex-reset"}) : []);
+
+  X.topPanel = (page) => [h("div", {id: "ex-notes"}, notes(page)), h("div", {class: "toprow"}, h("div", {id: "ex-answer"}, X.verdict(page.side)),
+    h("div", {class: "editors"}, inputEditor(page), h("div", {class: "row"}, formatEditor(page), h("div", {id: "ex-facts"}, formatFacts(page.side)), h("span", {id: "ex-changed"}, reset(page))), h("div", {id: "ex-options"}, options(page))))];
+
   // What changes while someone types: all but the fields.
   X.topAnswers = (page) => {
-    const answer = document.getElementById("ex-answer"), facts = document.getElementById("ex-facts");
-    if (answer) G.clear(answer).append(X.verdict(page.side));
-    if (facts) G.clear(facts).append(formatFacts(page.side) ?? "");
+    const parts = {notes: notes(page), answer: X.verdict(page.side), facts: formatFacts(page.side), changed: reset(page), options: options(page), tokens: tokenButtons(page, page.setTokens)};
+    const focused = document.activeElement?.id;
+    for (const [name, made] of Object.entries(parts)) {
+      const place = document.getElementById(`ex-${name}`);
+      if (place) G.clear(place).append(...[made].flat(Infinity).filter(Boolean));
+    }
+    const input = document.getElementById("ex-input");
+    if (input) input.disabled = page.side.recorded;
+    if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({preventScroll: true});
   };
 }

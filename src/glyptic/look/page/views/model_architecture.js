@@ -33,16 +33,16 @@
 
   // The parts of one stack's layer, from below: what the drawing stacks up.
   const sublayers = (stack) => (stack === "decoder" ? ["attention", "cross", "feed_forward"] : ["attention", "feed_forward"]);
-  const inLayers = new Set(["attention", "cross", "feed_forward", "norm"]);
+  const inLayers = new Set(["attention", "cross", "feed_forward", "norm"]), PARTS = new Set([...inLayers, "embedding", "positions", "embedding_norm", "final_norm", "output"]);
 
   function shapes(part, config, rows) {
     const {width: D, heads: H, groups, head_size: K, hidden_size: F} = config;
     const matrix = (name, a, b) => [name, `${G.model.count(a)} × ${G.model.count(b)}`];
     if (part === "attention" || part === "cross") return [matrix(H === 1 ? "Q" : G.t("model.shape_q", {n: H}), D, H * K), matrix(groups === 1 ? G.t("model.shape_kv_one") : G.t("model.shape_kv", {n: groups}), D, groups * K), matrix(G.t("model.shape_o"), H * K, D), [G.t("model.shape_head"), String(K)]];
     if (part === "feed_forward") return [matrix(gated(config) ? "W₁, W₃" : "W₁", D, F), matrix("W₂", F, D)];
-    if (part === "embedding") return config.kind === "vit" ? [matrix(G.t("model.shape_patch"), config.channels * config.patch_size ** 2, D), [G.t("model.shape_patches"), `${config.image_size / config.patch_size} × ${config.image_size / config.patch_size}`]] : config.vocabulary ? [matrix("E", config.vocabulary, D)] : [[G.t("model.shape_vectors"), String(D)]];
+    if (part === "embedding") return config.kind === "vit" ? [matrix(G.t("model.shape_patch"), config.channels * config.patch_size ** 2, D), [G.t("model.shape_patches"), `${config.image_size / config.patch_size} × ${config.image_size / config.patch_size}`]] : config.vocabulary ? [matrix("E", config.vocabulary, config.embedding_width ?? D)] : [[G.t("model.shape_vectors"), String(D)]];
     if (part === "positions") return config.positions === "learned" ? [matrix("P", rows ?? config.context, D)] : [];
-    if (part === "output") return config.head === "class" ? [matrix("W", D, config.classes)] : config.vocabulary && config.head !== "none" ? [matrix(config.tied ? "Eᵀ" : "W", D, config.vocabulary)] : [];
+    if (part === "output") return config.head === "class" ? [matrix("W", D, config.classes)] : config.vocabulary && config.head !== "none" ? [matrix(config.tied ? "Eᵀ" : "W", config.embedding_width ?? D, config.vocabulary)] : [];
     return [[G.t("model.shape_vector"), String(D)]];
   }
 
@@ -67,7 +67,8 @@
   function chosenPart(model, context) {
     const {site} = G.model.chosen(model, context.state), own = site.key === "cross" ? "decoder" : site.key === "self" ? "" : site.key;
     const said = context.state.get("part", site.key === "cross" ? "cross" : "attention"), [stack, part] = said.includes(".") ? said.split(".") : [own, said];
-    return [stacks(model.config).includes(stack) ? stack : own, part];
+    const at = stacks(model.config).includes(stack) ? stack : own;
+    return [at, PARTS.has(part) && (part !== "cross" || at === "decoder") ? part : "attention"];
   }
 
   // One block: a box with its name, which the mouse and the keyboard choose.

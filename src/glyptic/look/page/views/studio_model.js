@@ -56,7 +56,7 @@
     const folder = () => h("div", {class: "fields"},
       lists.folder === null ? G.note(G.t("studio.no_folder")) : lists.models.length === 0 ? G.note(G.t("studio.empty_folder", {folder: lists.folder}))
         : part.select({name: "s.folder", id: "folder", label: G.t("studio.folder", {folder: lists.folder}), options: lists.models.map((name) => [name, name]), fallback: lists.models[0]}, context, changed),
-      lists.folder !== null && G.button(G.t("studio.again"), again));
+      lists.folder !== null && G.button(G.t("studio.again"), again), lists.folder !== null && !lists.whole && G.note(G.t("studio.not_all", {count: lists.models.length})));
     const chosen = (build) => () => { changed(); return build(); };
     return h("section", {class: "panel", "aria-labelledby": "studio-model"}, h("h2", {id: "studio-model"}, G.t("studio.model")),
       G.tabs({name: "s.source", label: G.t("studio.source"), items: [["name", G.t("studio.from_name"), chosen(named)], ["regex", G.t("studio.from_regex"), chosen(regex)], ["expression", G.t("studio.from_expression"), chosen(expression)], ["folder", G.t("studio.from_folder"), chosen(folder)]]}, context),

@@ -27,7 +27,7 @@
       function draw() {
         const now = settings(), shown = runs.map((run, i) => ({run, i, curve: curve(i, now)})).filter(({i, curve: c}) => !now.off.has(i) && c.x.length);
         G.clear(chart).append(P.chart(shown, now, data.lines, context), said(shown, now));
-        const lost = (i) => runs[i].lost[now.metric] ?? 0;
+        const lost = (i) => (Object.hasOwn(runs[i].lost, now.metric) ? runs[i].lost[now.metric] : 0);
         const high = best(now.metric), rows = runs.map((run, i) => ({i, ...P.summary(curve(i, {...now, weight: 0}), high)}));
         const order = [...rows].sort((a, b) => (Number.isNaN(a.best) - Number.isNaN(b.best)) || (high ? b.best - a.best : a.best - b.best));
         G.clear(table).append(G.scroll(t("training.table"), G.table([t("training.run"), t("training.points"), t("training.last"), t("training.best_value"), t("training.best_at", {axis: t(`training.axis_${now.axis}`)}), t("training.not_finite")], order.map((row) => [P.sample(row.i, runs[row.i].name), String(row.points), P.exact(`last-${row.i}`, row.last), P.exact(`best-${row.i}`, row.best), P.exact(`at-${row.i}`, row.at), lost(row.i) ? String(lost(row.i)) : h("span", {class: "dim"}, "0")]), {caption: t(high ? "training.caption_high" : "training.caption_low", {metric: now.metric})})));

@@ -6,7 +6,7 @@
 
   // The points of a metric in the order of its axis; a point without a place or a value is no point.
   function curve(columns, metric, axis, weight) {
-    const x = columns[axis], y = columns[metric];
+    const own = (name) => (Object.hasOwn(columns, name) ? columns[name] : null), x = own(axis), y = own(metric);
     if (!x || !y) return {x: new Float64Array(0), raw: new Float64Array(0), smooth: new Float64Array(0)};
     let rising = true, before = -Infinity;
     const kept = [];
@@ -50,27 +50,18 @@
     let low = Infinity, high = -Infinity;
     for (const {curve: c} of shown) for (const v of c[field]) { if (log && v <= 0) continue; if (v < low) low = v; if (v > high) high = v; }
     if (!(low <= high)) return log ? [0.1, 1] : [0, 1];
-    if (low === high) return log ? [low / 2, high * 2] : [low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2];
+    if (low === high) return log ? G.ends(low / 2, high * 2, log) : G.ends(low - (Math.abs(low) || 1) / 2, high + (Math.abs(high) || 1) / 2, log);
     if (field === "x") return [low, high];
-    return log ? [low / 1.1, high * 1.1] : [low - 0.04 * (high - low), high + 0.04 * (high - low)];
+    const pad = 0.04 * high - 0.04 * low;
+    return log ? G.ends(low / 1.1, high * 1.1, log) : G.ends(low - pad, high + pad, log);
   }
 
-  function ticks(low, high, log) {
-    if (log) {
-      const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), every = Math.max(1, Math.ceil((last - first) / 8)), factors = last - first <= 2 ? [1, 2, 5] : [1], found = [];
-      for (let power = first; power <= last; power += every) for (const f of factors) { const tick = Number(`${f}e${power}`); if (tick >= low && tick <= high) found.push(tick); }
-      return found;
-    }
-    const rough = (high - low) / 6, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough) ?? power, found = [];
-    for (let k = Math.ceil(low / step); k * step <= high * (1 + 1e-12) + 1e-12; k++) found.push(Number((k * step).toPrecision(12)));
-    return found;
-  }
   // Ticks as people write them: 10⁻⁶, 20 000.
   const raised = (n) => String(n).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] ?? "⁻");
-  function shownTick(x) {
-    const power = Math.floor(Math.log10(Math.abs(x)) + 1e-9), f = x / 10 ** power;
-    if (x !== 0 && (power < -3 || power > 5)) return Math.abs(f - 1) < 1e-9 ? `10${raised(power)}` : `${G.number(f, 3)}·10${raised(power)}`;
-    return Math.abs(x) >= 1e4 ? x.toLocaleString(G.language === "es" ? "es-ES" : "en-US") : G.number(x, 4);
+  function shownTick(x, digits) {
+    const [head, tail] = x.toExponential(digits - 1).split("e"), power = Number(tail);
+    if (x !== 0 && (power < -3 || power > 5)) return Number(head) === 1 ? `10${raised(power)}` : `${G.number(Number(head), digits)}·10${raised(power)}`;
+    return Math.abs(x) >= 1e4 ? x.toLocaleString(G.language === "es" ? "es-ES" : "en-US", {maximumSignificantDigits: Math.max(6, digits)}) : G.number(x, digits);
   }
 
   // The last point at or before a place: what a run had reached there.
@@ -92,13 +83,14 @@
     const {metric, axis, logx, logy, weight} = now, [x0, x1] = range(shown, "x", logx);
     let [y0, y1] = range(shown, "raw", logy);
     for (const {value} of lines) if (!logy || value > 0) { y0 = Math.min(y0, value); y1 = Math.max(y1, value); }
-    const along = (v, low, high, log) => (log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low));
+    const {along} = G;
     const px = (x) => ROOM.left + along(x, x0, x1, logx) * COLUMNS, py = (y) => HEIGHT - ROOM.bottom - along(y, y0, y1, logy) * (HEIGHT - ROOM.top - ROOM.bottom);
     const legal = (x, y) => !(logx && x <= 0) && !(logy && y <= 0), place = {px, py, legal};
     const ink = G.colour.ink(), muted = G.colour.muted(), text = (x, y, words, anchor, more = {}) => svg("text", {x, y, "text-anchor": anchor, fill: ink, "font-size": 12, ...more}, words);
     const picture = svg("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, class: "plot curves", tabindex: "0", role: "application", "aria-label": t("training.chart", {metric, n: shown.length})});
-    for (const tick of ticks(y0, y1, logy)) picture.append(svg("line", {x1: ROOM.left, x2: WIDTH - ROOM.right, y1: py(tick), y2: py(tick), stroke: G.colour.line()}), text(ROOM.left - 7, py(tick) + 4, shownTick(tick), "end"));
-    for (const tick of ticks(x0, x1, logx)) picture.append(svg("line", {x1: px(tick), x2: px(tick), y1: HEIGHT - ROOM.bottom, y2: HEIGHT - ROOM.bottom + 5, stroke: muted}), text(px(tick), HEIGHT - ROOM.bottom + 19, shownTick(tick), "middle"));
+    const yticks = G.ticks(y0, y1, logy, 6), xticks = G.ticks(x0, x1, logx, 6), ytexts = G.tickTexts(yticks, shownTick), xtexts = G.tickTexts(xticks, shownTick);
+    for (const [k, tick] of yticks.entries()) picture.append(svg("line", {x1: ROOM.left, x2: WIDTH - ROOM.right, y1: py(tick), y2: py(tick), stroke: G.colour.line()}), text(ROOM.left - 7, py(tick) + 4, ytexts[k], "end"));
+    for (const [k, tick] of xticks.entries()) picture.append(svg("line", {x1: px(tick), x2: px(tick), y1: HEIGHT - ROOM.bottom, y2: HEIGHT - ROOM.bottom + 5, stroke: muted}), text(px(tick), HEIGHT - ROOM.bottom + 19, xtexts[k], "middle"));
     picture.append(svg("line", {x1: ROOM.left, x2: WIDTH - ROOM.right, y1: HEIGHT - ROOM.bottom, y2: HEIGHT - ROOM.bottom, stroke: muted}), text((WIDTH + ROOM.left) / 2, HEIGHT - 7, t(`training.axis_${axis}`), "middle"), text(0, 0, metric.length > 40 ? metric.slice(0, 39) + "…" : metric, "middle", {transform: `translate(13 ${(HEIGHT - ROOM.bottom) / 2}) rotate(-90)`}));
     let drawn = 0;
     for (const {i, curve: c} of shown) {

@@ -46,18 +46,24 @@ def also(config: ModelConfig) -> dict[str, Any]:
     return {"architectures": ["BertForMaskedLM" if config.head == "mlm" else "BertModel"]}
 
 
-def entries(config: ModelConfig) -> list[Entry]:
+def body(config: ModelConfig, base: str) -> list[Entry]:
+    """All but the head, where `base` is what the model itself is called."""
     found = [
-        same("embedding.token.weight", "bert.embeddings.word_embeddings.weight"),
-        same("embedding.position.weight", "bert.embeddings.position_embeddings.weight"),
-        same("embedding.token_type.weight", "bert.embeddings.token_type_embeddings.weight"),
-        *linear("embedding.norm", "bert.embeddings.LayerNorm"),
+        same("embedding.token.weight", f"{base}.embeddings.word_embeddings.weight"),
+        same("embedding.position.weight", f"{base}.embeddings.position_embeddings.weight"),
+        same("embedding.token_type.weight", f"{base}.embeddings.token_type_embeddings.weight"),
+        *linear("embedding.norm", f"{base}.embeddings.LayerNorm"),
     ]
     for layer in range(config.layers):
-        ours, theirs = f"stack.blocks.{layer}", f"bert.encoder.layer.{layer}"
+        ours, theirs = f"stack.blocks.{layer}", f"{base}.encoder.layer.{layer}"
         qkv = [f"{theirs}.attention.self.{part}" for part in ("query", "key", "value")]
         found += fused(f"{ours}.attn.qkv", qkv, [config.width] * 3)
         found += linears(ours, theirs, PARTS)
+    return found
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    found = body(config, "bert")
     if config.head == "mlm":
         found += linear("output.dense", "cls.predictions.transform.dense")
         found += linear("output.norm", "cls.predictions.transform.LayerNorm")

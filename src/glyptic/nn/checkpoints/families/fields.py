@@ -83,6 +83,11 @@ def group(name: str, value: Any) -> Mapping[str, Any]:
     return value or {}
 
 
+def optional(rule: Rule) -> Rule:
+    """What the rule admits, or null: where absence means a value that is not null."""
+    return lambda name, value: None if value is None else rule(name, value)
+
+
 SIZE = Count(1, 2**31 - 1)  # a tensor has such a side
 EPSILON = Number(least=0)
 

@@ -182,8 +182,16 @@ def rotary_qkv(ours: str, theirs: Sequence[str], config: ModelConfig) -> list[En
     return [permuted(entry, order) for entry in fused(ours, theirs, sizes, config.attention_bias)]
 
 
+def rotary_scale(ours: str, theirs: str, config: ModelConfig) -> Entry:
+    """The scale of a norm on queries or keys that are turned: one number for each row of a head, in the rows' order."""
+    K = config.head_size
+    return permuted(same(f"{ours}.weight", f"{theirs}.weight"), adjacent_pairs(K, int(config.rotary_fraction * K)))
+
+
 # their word for each function of ours is the first that stands for it
 ACTIVATION = Words(
     {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
     | {"silu": "silu", "swish": "silu"}
 )
+# the function of the gate
+GATE = Words({"silu": "swiglu", "swish": "swiglu", "gelu_pytorch_tanh": "geglu", "gelu_new": "geglu"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from glyptic.arguments import Number
+from glyptic.arguments import Number, shown
 from glyptic.errors import FileError
 from glyptic.nn.checkpoints.families.fields import SIZE, Words, flag
 from glyptic.nn.config import ModelConfig, RotaryScaling, ScalingKind
@@ -33,13 +33,15 @@ RULES: Mapping[str, Any] = {
 }
 
 
-def read_rope(values: Mapping[str, Any], head: int, base: float | None, fraction: float | None) -> dict[str, Any]:
+def read_rope(
+    values: Mapping[str, Any], head: int, base: float | None, fraction: float | None, kinds: Sequence[str] = KINDS
+) -> dict[str, Any]:
     """Our rotary fields, for heads of this width; `base` and `fraction` are those beside the settings.
 
-    `fraction` None: all of each head is turned, always.
+    `fraction` None: all of each head is turned, always. `kinds` are those that the family has.
     """
     where = "rope_scaling" if values["rope_scaling"] else "rope_parameters"  # the old one wins, in the public library too
-    rope = _checked(where, values[where] or {})
+    rope = _checked(where, values[where] or {}, kinds)
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind != rope.get("type", kind):
         raise FileError(f"{where}.rope_type={kind!r} and {where}.type={rope['type']!r} are the same field and differ.")
@@ -60,16 +62,16 @@ def read_rope(values: Mapping[str, Any], head: int, base: float | None, fraction
     }
 
 
-def _checked(where: str, rope: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(where: str, rope: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, Any]:
     """The settings that are there, each what it must be; one that is null counts as absent, as in the public library."""
-    for name in sorted(rope.keys() - RULES.keys()):
-        raise FileError(f"{where}.{name} is not a rotary setting that we know, and it may change the model.")
     for name in ("rope_type", "type"):
-        if isinstance(rope.get(name), str) and rope[name] not in KINDS:
+        if isinstance(rope.get(name), str) and rope[name] not in kinds:
             raise FileError(
-                f"{where}.{name}={rope[name]!r} is not supported; only {', '.join(KINDS)} are "
+                f"{where}.{name}={shown(rope[name])} is not supported; only {', '.join(kinds)} are "
                 "(angles that change with the length contradict a cache)."
             )
+    for name in sorted(rope.keys() - RULES.keys()):
+        raise FileError(f"{where}.{name} is not a rotary setting that we know, and it may change the model.")
     return {name: RULES[name](f"{where}.{name}", value) for name, value in rope.items() if value is not None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glyptic.errors import FileError
-from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, SIZES, TRAINING, Field, Idle, Only, each, group, read
+from glyptic.nn.checkpoints.families.fields import EPSILON, SIZE, SIZES, TRAINING, Field, Idle, each, flag, group, read
 from glyptic.nn.checkpoints.families.mapping import ACTIVATION, Entry, Family, fused, linear, linears, same, shaped
 from glyptic.nn.config import ModelConfig
 
@@ -18,7 +18,7 @@ FIELDS: dict[str, Field] = {
     "layer_norm_eps": read("norm_eps", EPSILON, 1e-12),
     "id2label": read("", group, None),
     "num_labels": read("", SIZE, None),
-    "qkv_bias": Only(True),
+    "qkv_bias": read("attention_bias", flag, True),
     "encoder_stride": Idle("a head that paints images, which no tensor here is of"),
     **each("pooler_output_size pooler_act", Idle("the pooler, which we do not have")),
     **each("hidden_dropout_prob attention_probs_dropout_prob", TRAINING),
@@ -38,11 +38,11 @@ def derive(values: dict[str, Any], names: set[str]) -> dict[str, Any]:
         "context": (values["image_size"] // values["patch_size"]) ** 2 + 1,
         "positions": "learned",
         "head": "class" if classified else "none",
-        "classes": _classes(values) if classified else 0,
+        "classes": classes(values) if classified else 0,
     }
 
 
-def _classes(values: dict[str, Any]) -> int:
+def classes(values: dict[str, Any]) -> int:
     """As many as there are labels; two, unless they are written."""
     labels, number = len(values["id2label"] or "ab"), values["num_labels"]
     if values["id2label"] and number not in (None, labels):
@@ -51,38 +51,42 @@ def _classes(values: dict[str, Any]) -> int:
 
 
 def also(config: ModelConfig) -> dict[str, Any]:
-    labels = {str(i): f"LABEL_{i}" for i in range(config.classes)}
-    return {
-        "architectures": ["ViTForImageClassification" if config.head == "class" else "ViTModel"],
-        "qkv_bias": True,
-        **({"id2label": labels, "label2id": {name: int(i) for i, name in labels.items()}} if labels else {}),
-    }
+    return {"architectures": ["ViTForImageClassification" if config.head == "class" else "ViTModel"], **labels(config)}
 
 
-def entries(config: ModelConfig) -> list[Entry]:
+def labels(config: ModelConfig) -> dict[str, Any]:
+    """Names of the classes, if there are any."""
+    named = {str(i): f"LABEL_{i}" for i in range(config.classes)}
+    return {"id2label": named, "label2id": {name: int(i) for i, name in named.items()}} if named else {}
+
+
+def body(config: ModelConfig, base: str) -> list[Entry]:
+    """All but the head, where `base` is what the model itself is called."""
     D, patch = config.width, config.patch_size
-    projection = "vit.embeddings.patch_embeddings.projection"
+    projection = f"{base}.embeddings.patch_embeddings.projection"
     flat, square = (D, config.channels * patch**2), (D, config.channels, patch, patch)
     found = [
-        same("patches.class_token", "vit.embeddings.cls_token"),
+        same("patches.class_token", f"{base}.embeddings.cls_token"),
         shaped("patches.project.weight", f"{projection}.weight", flat, square),
         same("patches.project.bias", f"{projection}.bias"),
         shaped(
             "embedding.position.weight",
-            "vit.embeddings.position_embeddings",
+            f"{base}.embeddings.position_embeddings",
             (config.context, D),
             (1, config.context, D),
         ),
-        *linear("stack.ln_final", "vit.layernorm"),
+        *linear("stack.ln_final", f"{base}.layernorm"),
     ]
     for layer in range(config.layers):
-        ours, theirs = f"stack.blocks.{layer}", f"vit.encoder.layer.{layer}"
+        ours, theirs = f"stack.blocks.{layer}", f"{base}.encoder.layer.{layer}"
         qkv = [f"{theirs}.attention.attention.{part}" for part in ("query", "key", "value")]
-        found += fused(f"{ours}.attn.qkv", qkv, [D] * 3)
+        found += fused(f"{ours}.attn.qkv", qkv, [D] * 3, config.attention_bias)
         found += linears(ours, theirs, PARTS)
-    if config.head == "class":
-        found += linear("output", "classifier")
     return found
+
+
+def entries(config: ModelConfig) -> list[Entry]:
+    return body(config, "vit") + (linear("output", "classifier") if config.head == "class" else [])
 
 
 FAMILY = Family(

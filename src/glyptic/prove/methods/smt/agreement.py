@@ -21,6 +21,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -84,7 +85,7 @@ class _Trial:
 
     def is_wide(self, roots: list[Bits]) -> bool:
         """Whether a node has more bits than machine integers, so that Python's are taken."""
-        nodes = bits.in_order([*roots, *(code for code, _ in self.question.exps)])
+        nodes = bits.in_order([*roots, *(code for code, _, _ in self.question.exps)])
         return max((node.width for node in nodes), default=0) > _WIDEST_MACHINE_INTEGER
 
     def inputs(self, codes: Codes, roots: list[Bits], values: dict[int, Any]) -> dict[str, np.ndarray]:
@@ -93,18 +94,24 @@ class _Trial:
         inputs = {
             name: row.astype(object if wide else np.int64) for name, row in zip(self.question.names, codes, strict=True)
         }
-        for code, image in self.question.exps:  # in the order of their making: an exp may stand inside a later one
+        for code, image, function in self.question.exps:  # in the order of their making: an exp may stand inside a later one
             (argument,) = bits.compute([code], inputs, values)
-            inputs[image.detail] = self._exps(self._signed(argument, code.width), codes.shape[1], wide)
+            inputs[image.detail] = self._images(function, self._signed(argument, code.width), codes.shape[1], wide)
         return inputs
 
     def _signed(self, unsigned: Any, width: int) -> Any:
         return unsigned - ((unsigned >> (width - 1)) << width)
 
-    def _exps(self, arguments: Any, size: int, wide: bool) -> np.ndarray:
+    def _images(self, function: str, arguments: Any, size: int, wide: bool) -> np.ndarray:
+        """The true values of exp, or of an activation."""
         spread = np.broadcast_to(np.asarray(arguments), (size,))
         inside = [min(max(int(code), self.format.min_code), self.format.max_code) for code in spread]
-        table = {code: exp_code(code, self.format) for code in set(inside)}
+        of: Any = exp_code
+        if function != "exp":
+            from glyptic.prove.methods.smt.activation_staircase import activation_code
+
+            of = partial(activation_code, function)
+        table = {code: of(code, self.format) for code in set(inside)}
         return np.array([table[code] for code in inside], object if wide else np.int64)
 
     # What it should be -----------------------------------------------------------------------------------------------------

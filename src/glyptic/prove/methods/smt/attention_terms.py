@@ -1,15 +1,17 @@
-"""exp and attention over terms: where `Scalarwise` asks for a truth value, terms give a condition."""
+"""exp, activations and attention over terms: where `Scalarwise` asks for a truth value, terms give a condition."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import Any
 
-from glyptic.numbers import Attention, Format, Products
+from glyptic.numbers import Activation, Attention, Format, Products
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.bits import Bits, constant
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
 from glyptic.prove.methods.smt.terms import RoundedTerms, Scalar, Term
+
+Enclosed = tuple[Bits, Bits, str]  # the code of x, the code of [f(x)], and f: exp, or an activation
 
 
 class Terms(RoundedTerms):
@@ -26,13 +28,13 @@ class Terms(RoundedTerms):
 
     def __init__(self, format: Format, products: Products = "rounded") -> None:
         super().__init__(format, products)
-        self.exps: list[tuple[Bits, Bits]] = []  # (code of x, code of [exp x]) where exp is only enclosed, one for each x
-        self._stairs: set[tuple[int, Staircase]] = set()  # which exps are known to keep to which stairs
+        self.exps: list[Enclosed] = []  # one for each x and function that is only enclosed
+        self._stairs: set[tuple[str, int, Staircase]] = set()  # which of these are known to keep to which stairs
 
     def record(self, of: str, stage: str, names: tuple[str, ...], values: Any) -> None:
         """What a transformer's residual is at a stage; only terms for readers remember it."""
 
-    # exp -------------------------------------------------------------------------------------------------------------------
+    # exp and activations ---------------------------------------------------------------------------------------------------
 
     def scalar_exp(self, a: Scalar) -> Scalar:
         """[exp a]: a table of steps, or, where that would be too long, a value between two staircases."""
@@ -44,39 +46,74 @@ class Terms(RoundedTerms):
         stairs = exp_staircase(self.format, a.low, a.high)
         if len({*stairs.lows, *stairs.highs}) == 1:
             return self.format.value(stairs.lows[0])
-        if stairs.exact:
-            return Term(_climb(a.code, stairs.starts, stairs.lows), stairs.lows[0], stairs.lows[-1])
-        return self._enclose(a, stairs)
+        return Term(self._climbed("exp", a.code, stairs), stairs.lows[0], stairs.highs[-1])
 
-    def _enclose(self, a: Term, stairs: Staircase) -> Term:
-        """A new value within the staircase, which holds where the code of a lies on it.
+    def scalar_activation(self, kind: Activation, a: Scalar) -> Scalar:
+        """[f(a)]: 0, steps and a itself, one after another; the steps by a table, or between two staircases."""
+        if isinstance(a, Fraction):
+            return self.exact.scalar_activation(kind, a)
+        if a.cases is not None and any(isinstance(x, Fraction) for x in a.cases[1:]):
+            condition, then, otherwise = a.cases
+            return self.choose(condition, self.scalar_activation(kind, then), self.scalar_activation(kind, otherwise))
+        from glyptic.prove.methods.smt.activation_staircase import activation_steps
 
-        a may be known to lie there in one case only, and what is put into the domain is asserted in all of them: so the stairs
-        are guarded by the code itself, and what remains is true of every code. The range is known of the result, not asserted.
+        steps = activation_steps(kind, self.format, a.low, a.high)
+        if a.low >= steps.identity:
+            return a
+        if a.high < steps.first:
+            return self.zero
+        parts: list[tuple[int, Bits]] = []  # the code from which on each holds
+        ends = []
+        if a.low < steps.first:
+            parts, ends = [(a.low, constant(0, a.code.width))], [0]
+        if steps.stairs is not None:
+            parts.append((steps.stairs.starts[0], self._climbed(kind, a.code, steps.stairs)))
+            ends += [min(steps.stairs.lows), max(steps.stairs.highs)]
+        if a.high >= steps.identity:
+            parts.append((steps.identity, a.code))
+            ends += [steps.identity, a.high]
+        (_, code), *others = parts
+        for start, other in others:
+            code = bits.choose(bits.less(a.code, constant(start, a.code.width)), code, other)
+        return self.format.value(ends[0]) if min(ends) == max(ends) else Term(code, min(ends), max(ends))
+
+    def _climbed(self, function: str, code: Bits, stairs: Staircase) -> Bits:
+        """The image of a code that is on the stairs: by the table, if they are exact; else a value between their sides.
+
+        A code may be known to lie there in one case only, and what is put into the domain is asserted in all of them: so the
+        stairs are guarded by the code itself, and what remains is true of every code.
         """
-        image = self._image(a.code)
-        if (id(a.code), stairs) not in self._stairs:
-            self._stairs.add((id(a.code), stairs))
-            low, high = (_climb(a.code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
+        if stairs.exact:
+            return _climb(code, stairs.starts, stairs.lows)
+        image = self._image(function, code)
+        if (function, id(code), stairs) not in self._stairs:
+            self._stairs.add((function, id(code), stairs))
+            low, high = (_climb(code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
             between = bits.both(bits.opposite(bits.less(image, low)), bits.opposite(bits.less(high, image)))
             elsewhere = bits.either(
-                bits.less(a.code, constant(stairs.starts[0], a.code.width)),
-                bits.less(constant(stairs.end, a.code.width), a.code),
+                bits.less(code, constant(stairs.starts[0], code.width)),
+                bits.less(constant(stairs.end, code.width), code),
             )
             self.domain.append(bits.either(elsewhere, between))
-        return Term(image, stairs.lows[0], stairs.highs[-1])
+        return image
 
-    def _image(self, code: Bits) -> Bits:
-        """The code of [exp x] for the x of a code: one variable whatever the case, in order with those of all others."""
-        for known, image in self.exps:
-            if known is code:
-                return image
-        ends = [exp_code(end, self.format) for end in (self.format.min_code, self.format.max_code)]
-        image = self.fresh(f"exp.{len(self.exps)}", *ends).code
-        for x, y in self.exps:
-            for p, q, exp_p, exp_q in ((x, code, y, image), (code, x, image, y)):  # p ≤ q ⇒ exp p ≤ exp q
-                self.domain.append(bits.either(bits.less(q, p), bits.opposite(bits.less(exp_q, exp_p))))
-        self.exps.append((code, image))
+    def _image(self, function: str, code: Bits) -> Bits:
+        """The code of [f(x)] for the x of a code: one variable whatever the case; of exp in order with those of all others."""
+        known = [(x, y) for x, y, of in self.exps if of == function]
+        for x, y in known:
+            if x is code:
+                return y
+        least, most = self.format.min_code, self.format.max_code
+        if function == "exp":
+            least, most = (exp_code(end, self.format) for end in (least, most))
+        image = self.fresh(f"{function}.{len(known)}", least, most).code
+        for x, y in known:
+            for p, q, f_p, f_q in ((x, code, y, image), (code, x, image, y)):
+                if function == "exp":  # p ≤ q ⇒ exp p ≤ exp q
+                    self.domain.append(bits.either(bits.less(q, p), bits.opposite(bits.less(f_q, f_p))))
+                elif p is x:  # p = q ⇒ f(p) = f(q)
+                    self.domain.append(bits.either(bits.opposite(bits.equal(p, q)), bits.equal(f_p, f_q)))
+        self.exps.append((code, image, function))
         return image
 
     # Norms and attention -----------------------------------------------------------------------------------------------------

@@ -126,7 +126,8 @@ class _PosedClaim:
         if not fails(self.claim, codes):
             if self.question.exps:
                 return self._unknown(
-                    "exp, which is only enclosed in a format so wide: the counterexample found is none to exp itself",
+                    f"{self._enclosed}, which is only enclosed in a format so wide: the counterexample found is none to "
+                    f"{self._enclosed} itself",
                     replies,
                 )
             return self._unknown(
@@ -153,7 +154,12 @@ class _PosedClaim:
             alone = (f"{folded if self.question.rules == 'plain' else known}: no solver was asked",)
         elif len(agreed) == 1:
             alone = (f"one solver's word, {agreed[0]}: no second agreed",)
-        return (*of_solvers(self.claim, bool(self.question.exps)), *alone)
+        return (*of_solvers(self.claim, self._enclosed), *alone)
+
+    @property
+    def _enclosed(self) -> str:
+        """The functions that are only enclosed, by name."""
+        return ", ".join(dict.fromkeys(function for _, _, function in self.question.exps))
 
     @property
     def _spent(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from glyptic.numbers import Format, Products
+from glyptic.numbers import Activation, Format, Products
 from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Terms
 from glyptic.prove.methods.smt.bits import Bits
@@ -41,6 +41,9 @@ class PlainTerms(Terms):
 
     def scalar_exp(self, a: Scalar) -> Scalar:
         return self._result(super().scalar_exp(a))
+
+    def scalar_activation(self, kind: Activation, a: Scalar) -> Scalar:
+        return self._result(super().scalar_activation(kind, a))
 
     def negate(self, a: Scalar) -> Scalar:
         return self._plain(self.circuits.negate, lambda x: self.format.round(-x), a)

@@ -23,7 +23,7 @@ from glyptic.prove.claims.claim import Claim, Entry, Inputs, Layers, Values
 from glyptic.prove.claims.evaluation import ConditionSetting, Partial, Read, alone, truth
 from glyptic.prove.elements.batches import free_names, part_codes, residual_codes
 from glyptic.prove.methods.smt import bits
-from glyptic.prove.methods.smt.attention_terms import Terms
+from glyptic.prove.methods.smt.attention_terms import Enclosed, Terms
 from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
 from glyptic.prove.methods.smt.terms import Inexpressible, Scalar, Term
@@ -43,7 +43,7 @@ class Question:
     good: Bits
     rules: Rules
     setting: TermSetting  # what the claim's names stand for
-    exps: tuple[tuple[Bits, Bits], ...] = ()  # codes of x and [exp x] where exp is only enclosed, so that a solution may be none
+    exps: tuple[Enclosed, ...] = ()  # codes of x and [exp x] where exp is only enclosed, so that a solution may be none
     conditions: tuple[Bits, ...] = ()  # what values were split by
     results: tuple[Bits, ...] = ()  # of plain terms: what every operation gives, in the order of their making
 

@@ -13,7 +13,7 @@ from .transformer import OPTIONS, Model, has_feed_forward
 def read_model(data: Any, what: str) -> Model:
     """A transformer whole; names, options and shapes must fit together."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
-    data = fields_of(data, what, *names, optional=("history",))
+    data = fields_of(data, what, *names, optional=("history", "choices"))
     need(isinstance(data["name"], str) and isinstance(data["format"], str), f"{what} has a name or format that is no text.")
     lists = {part: is_list(data[part], str, f"{what}.{part}") for part in ("vocabulary", "coordinates", "answers")}
     for part, words in lists.items():
@@ -30,9 +30,23 @@ def read_model(data: Any, what: str) -> Model:
     format = format_named(data["format"])
     arrays = {name: read_array(array, format, f"{what}.{name}") for name, array in data["arrays"].items()}
     shapes = {name: tuple(array["shape"]) for name, array in data["arrays"].items()}
-    model = Model(data["name"], format, lists["vocabulary"], lists["coordinates"], lists["answers"], options, heads, arrays)
+    named = (lists["vocabulary"], lists["coordinates"], lists["answers"])
+    chosen = read_choices(data.get("choices", {}), heads, arrays, what)
+    model = Model(data["name"], format, *named, options, heads, arrays, chosen)
     check_shapes(model, shapes, what)
     return model
+
+
+def read_choices(data: Any, heads: list[int], arrays: dict[str, Any], what: str) -> dict[str, Any]:
+    """What is chosen beside the arrays: kinds of norms and parallel layers; of activations only relu, which is not written."""
+    need(isinstance(data, dict), f"{what}.choices is not an object.")
+    for name, chosen in data.items():
+        part, _, choice = str(name).rpartition(".")
+        need(choice != "activation", f"{what}: {name} is {chosen!r}, and this checker computes relu alone.")
+        norm = choice == "kind" and f"{part}.gain" in arrays and chosen in ("rms", "rms_outside")
+        parallel = choice == "parallel" and chosen is True and part in {f"layers.{l}" for l in range(len(heads))}
+        need(norm or parallel, f"{what}.choices has {name!r}: {chosen!r}, which is no choice of its parts.")
+    return dict(data)
 
 
 def check_shapes(model: Model, shapes: dict[str, tuple[int, ...]], what: str) -> None:
@@ -43,16 +57,27 @@ def check_shapes(model: Model, shapes: dict[str, tuple[int, ...]], what: str) ->
         "position_embedding": (rows("position_embedding"), d),
         "output": (len(model.answers), d),
     }
-    norms = ["final_norm"] if "final_norm.gain" in shapes else []
+    norms = [name for name in ("final_norm", "embedding_norm") if f"{name}.gain" in shapes]
+    wanted |= {"output_bias": (len(model.answers),)} if "output_bias" in shapes else {}
     for l, count in enumerate(model.heads):
         for part in (f"layers.{l}.heads.{h}" for h in range(count)):
             k, v = rows(f"{part}.query"), rows(f"{part}.value")
             wanted |= {f"{part}.query": (k, d), f"{part}.key": (k, d), f"{part}.value": (v, d), f"{part}.output": (d, v)}
+            wanted |= {name: shape for name, shape in more_of_a_head(part, k, v, d, shapes).items() if name in shapes}
+            turns = shapes.get(f"{part}.cosine", (rows("position_embedding"), 0))
+            need(turns[0] >= rows("position_embedding") and 2 * turns[-1] <= k, f"{what}.{part}.cosine has a wrong shape.")
+            need((f"{part}.cosine" in shapes) == (f"{part}.sine" in shapes), f"{what}.{part} has a cosine or a sine alone.")
+            tables = [f"{part}.distance_{name}" for name in ("scores", "keys", "values") if f"{part}.distance_{name}" in shapes]
+            need(not tables or model.options["mask"] != "full", f"{what}.{part} has tables by distance, and the mask is full.")
+            need(all(rows(table) for table in tables), f"{what}.{part} has a table without rows.")
             need(k > 0 or not model.options["scale"], f"{what}.{part}.query has no rows, and scores are scaled.")
         part = f"layers.{l}.feed_forward"
         if has_feed_forward(model, l):
             m = rows(f"{part}.w1")
             wanted |= {f"{part}.w1": (m, d), f"{part}.b1": (m,), f"{part}.w2": (d, m), f"{part}.b2": (d,)}
+            more = {f"{part}.gate": (m, d), **({f"{part}.gate_bias": (m,)} if f"{part}.gate" in shapes else {})}
+            wanted |= {name: shape for name, shape in more.items() if name in shapes}
+        need(model.options["norm"] != "post" or not model.choices.get(f"layers.{l}.parallel"), f"{what}.layers.{l} is parallel.")
         if model.options["norm"] != "none":
             norms += [f"layers.{l}.attention_norm"] * (count > 0) + [f"{part}_norm"] * has_feed_forward(model, l)
             norms += [f"{p}_norm" for p in (f"layers.{l}.attention", part) if f"{p}_norm.gain" in shapes]
@@ -65,6 +90,21 @@ def check_shapes(model: Model, shapes: dict[str, tuple[int, ...]], what: str) ->
     need(rows("position_embedding") > 0, f"{what}.position_embedding has no rows.")
     for norm in norms:
         need(model.arrays[f"{norm}.epsilon"] >= 0, f"{what}.{norm}.epsilon is negative.")
+
+
+def more_of_a_head(part: str, k: int, v: int, d: int, shapes: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """The shapes of what a head may have besides its matrices."""
+
+    def size(name: str, axis: int = 0) -> int:
+        return (*shapes.get(f"{part}.{name}", ()), 0, 0)[axis]
+
+    turns = (size("cosine"), size("cosine", 1))
+    every = {
+        **{"query_bias": (k,), "key_bias": (k,), "value_bias": (v,), "output_bias": (d,), "cosine": turns, "sine": turns},
+        **{"distance_scores": (size("distance_scores"),), "distance_keys": (size("distance_keys"), k)},
+        "distance_values": (size("distance_values"), v),
+    }
+    return {f"{part}.{name}": shape for name, shape in every.items()}
 
 
 def read_array(data: Any, format: Format, what: str) -> Any:

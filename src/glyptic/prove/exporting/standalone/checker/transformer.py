@@ -4,6 +4,9 @@
     each layer:  h_i += Σ_heads W_O Σ_j s_ij (W_V h_j),   s_i = softmax over the j that i sees of ⟨W_Q h_i, W_K h_j⟩
                  h_i += W_2 relu(W_1 h_i + b_1) + b_2
     the answer:  the largest of softmax(OUTPUT h_last), or of OUTPUT h_last itself
+
+Parts that not every transformer has: biases, gates, RMSNorm, turns of q and k by position, tables by distance, layers whose two
+parts read the same. The only activation here is relu.
 """
 
 from __future__ import annotations
@@ -37,10 +40,11 @@ class Model:
     options: dict[str, Any]
     heads: list[int]  # how many each layer has
     arrays: dict[str, Any]
+    choices: dict[str, Any] = field(default_factory=dict)  # beside the arrays, by name: kinds of norms, parallel layers
 
 
 class ZeroByZero(Exception):
-    """A softmax whose exps are all 0, or a LayerNorm whose variance is 0."""
+    """A softmax whose exps are all 0, or a norm whose divisor is 0."""
 
 
 @dataclass
@@ -61,8 +65,10 @@ def inner_product(model: Model, x: Vector, y: Vector) -> Any:
     return total
 
 
-def linear(model: Model, part: str, x: Vector) -> Vector:
-    return [inner_product(model, row, x) for row in model.arrays[part]]
+def linear(model: Model, part: str, x: Vector, bias: str = "") -> Vector:
+    """W x, or [W x + b] if there is the bias."""
+    out = [inner_product(model, row, x) for row in model.arrays[part]]
+    return added(model.format, out, model.arrays[bias]) if bias in model.arrays else out
 
 
 def added(format: Format, x: Vector, y: Vector) -> Vector:
@@ -102,38 +108,70 @@ def seen_by(mask: str, query: int, positions: int) -> range:
     return range({"causal": query + 1, "strict": query, "full": positions}[mask])
 
 
-def layer_norm(model: Model, part: str, x: Vector) -> Vector:
-    """γ (x − mean) / √(variance + ε) + β, every step rounded."""
-    F, d = model.format, len(x)
-    mean = F.divide_by_count(summed(F, x), d)
-    centred = [F.subtract(a, mean) for a in x]
-    variance = F.divide_by_count(summed(F, [F.multiply(a, a) for a in centred]), d)
-    deviation = F.root(F.add(variance, model.arrays[f"{part}.epsilon"]))
+def norm_of(model: Model, part: str, x: Vector) -> Vector:
+    """LayerNorm, γ (x − mean) / √(variance + ε) + β, every step rounded; RMSNorm leaves the mean where it is."""
+    F, d, kind, epsilon = model.format, len(x), model.choices.get(f"{part}.kind", "layer"), model.arrays[f"{part}.epsilon"]
+    if kind == "layer":
+        mean = F.divide_by_count(summed(F, x), d)
+        x = [F.subtract(a, mean) for a in x]
+    spread = F.divide_by_count(summed(F, [F.multiply(a, a) for a in x]), d)
+    deviation = F.add(F.root(spread), epsilon) if kind == "rms_outside" else F.root(F.add(spread, epsilon))
     if deviation == 0:
         raise ZeroByZero
-    scaled = [F.multiply(g, F.divide(a, deviation)) for g, a in zip(model.arrays[f"{part}.gain"], centred, strict=True)]
+    scaled = [F.multiply(g, F.divide(a, deviation)) for g, a in zip(model.arrays[f"{part}.gain"], x, strict=True)]
     return added(F, scaled, model.arrays[f"{part}.bias"])
+
+
+def turned(model: Model, part: str, x: Vector, position: int) -> Vector:
+    """The first pairs of x turned by the angles of a position: ([a·cos] − [b·sin], [a·sin] + [b·cos]), rounded."""
+    if f"{part}.cosine" not in model.arrays:
+        return x
+    F, out = model.format, list(x)
+    for m, (c, s) in enumerate(zip(*(model.arrays[f"{part}.{name}"][position] for name in ("cosine", "sine")), strict=True)):
+        a, b = x[2 * m], x[2 * m + 1]
+        out[2 * m] = F.subtract(F.multiply(a, c), F.multiply(b, s))
+        out[2 * m + 1] = F.add(F.multiply(a, s), F.multiply(b, c))
+    return out
+
+
+def by_distance(model: Model, part: str, distance: int) -> Any:
+    """The row of a table for a distance, of which the last is for all beyond; None if there is no table."""
+    table = model.arrays.get(part)
+    return None if table is None else table[min(distance, len(table) - 1)]
+
+
+def score_of(model: Model, part: str, query: Vector, key: Vector, distance: int) -> Any:
+    """⟨q, k⟩, + ⟨q, a⟩ for the distance's own key, / [√d_k], + the distance's own score, as far as there are such."""
+    F, score = model.format, inner_product(model, query, key)
+    row, more = (by_distance(model, f"{part}.{name}", distance) for name in ("distance_keys", "distance_scores"))
+    if row is not None:
+        score = F.add(score, inner_product(model, query, row))
+    if model.options["scale"]:
+        score = F.divide(score, F.root_of_count(len(query)))
+    return score if more is None else F.add(score, more)
 
 
 def run_head(model: Model, l: int, h: int, columns: list[Vector], trace: Trace) -> list[Vector]:
     """One head's output at every position."""
     F, options, part = model.format, model.options, f"layers.{l}.heads.{h}"
     queries, keys, values = (
-        [linear(model, f"{part}.{name}", column) for column in columns] for name in ("query", "key", "value")
+        [linear(model, f"{part}.{name}", column, f"{part}.{name}_bias") for column in columns]
+        for name in ("query", "key", "value")
     )
-    divisor = F.root_of_count(len(model.arrays[f"{part}.query"])) if options["scale"] else None
+    queries, keys = ([turned(model, part, x, i) for i, x in enumerate(side)] for side in (queries, keys))
     out = []
     for i, query in enumerate(queries):
         seen = seen_by(options["mask"], i, len(columns))
-        scores = [inner_product(model, query, keys[j]) for j in seen]
-        if divisor is not None:
-            scores = [F.divide(score, divisor) for score in scores]
+        scores = [score_of(model, part, query, keys[j], i - j) for j in seen]
         weights = shares(F, scores, options["attention"]) if scores else []
         for j, score, weight in zip(seen, scores, weights, strict=True):
             trace.score[l, h, i, j], trace.weight[l, h, i, j] = score, weight
         width = len(model.arrays[f"{part}.value"])
         mixed = [inner_product(model, weights, [values[j][c] for j in seen]) for c in range(width)]
-        out.append(linear(model, f"{part}.output", mixed))
+        if f"{part}.distance_values" in model.arrays:
+            rows = [by_distance(model, f"{part}.distance_values", i - j) for j in seen]
+            mixed = added(F, mixed, [inner_product(model, weights, [row[c] for row in rows]) for c in range(width)])
+        out.append(linear(model, f"{part}.output", mixed, f"{part}.output_bias"))
     return out
 
 
@@ -149,8 +187,13 @@ def run_feed_forward(model: Model, l: int, columns: list[Vector]) -> list[Vector
     F, part = model.format, f"layers.{l}.feed_forward"
     out = []
     for column in columns:
-        hidden = [max(a, 0) for a in added(F, linear(model, f"{part}.w1", column), model.arrays[f"{part}.b1"])]
-        out.append(added(F, linear(model, f"{part}.w2", hidden), model.arrays[f"{part}.b2"]))
+        hidden = linear(model, f"{part}.w1", column, f"{part}.b1")
+        if f"{part}.gate" in model.arrays:
+            gates = linear(model, f"{part}.gate", column, f"{part}.gate_bias")
+            hidden = [F.multiply(max(g, 0), a) for g, a in zip(gates, hidden, strict=True)]
+        else:
+            hidden = [max(a, 0) for a in hidden]
+        out.append(linear(model, f"{part}.w2", hidden, f"{part}.b2"))
     return out
 
 
@@ -162,23 +205,26 @@ def run_layers(model: Model, columns: list[Vector], first: int, last: int) -> tu
     """The residual after layers first … last − 1, and after the final norm if the last layer is among them."""
     trace, placement = Trace(), model.options["norm"]
     for l in range(first, last):
+        entering = columns
         for name, there in (("attention", model.heads[l] > 0), ("feed_forward", has_feed_forward(model, l))):
             if there:
                 norm = f"layers.{l}.{name}_norm"
-                inner = [layer_norm(model, norm, x) for x in columns] if placement == "pre" else columns
+                inner = entering if model.choices.get(f"layers.{l}.parallel") else columns
+                inner = [norm_of(model, norm, x) for x in inner] if placement == "pre" else inner
                 attends = name == "attention"
                 change = run_attention(model, l, inner, trace) if attends else run_feed_forward(model, l, inner)
                 columns = [added(model.format, x, y) for x, y in zip(columns, change, strict=True)]
-                columns = [layer_norm(model, norm, x) for x in columns] if placement == "post" else columns
+                columns = [norm_of(model, norm, x) for x in columns] if placement == "post" else columns
             trace.residual[f"layer.{l}.after_{name}"] = columns
     if last == len(model.heads) and "final_norm.gain" in model.arrays:
-        columns = trace.residual["final_norm"] = [layer_norm(model, "final_norm", x) for x in columns]
+        columns = trace.residual["final_norm"] = [norm_of(model, "final_norm", x) for x in columns]
     return columns, trace
 
 
 def stages_of(model: Model) -> list[str]:
     inner = [f"layer.{l}.after_{part}" for l in range(len(model.heads)) for part in ("attention", "feed_forward")]
-    return ["embedding", *inner, *["final_norm"] * ("final_norm.gain" in model.arrays)]
+    normed = ["embedding_norm"] * ("embedding_norm.gain" in model.arrays)
+    return ["embedding", *normed, *inner, *["final_norm"] * ("final_norm.gain" in model.arrays)]
 
 
 def answer_of(model: Model, logits: Vector) -> str:
@@ -212,7 +258,7 @@ def run_block(model: Model, columns: list[Vector], first: int, last: int) -> Run
     except ZeroByZero:
         return Run(columns, chain=("UNDEFINED",), met_zero=True)
     trace.residual["after"] = after
-    logits = linear(model, "output", after[-1])
+    logits = linear(model, "output", after[-1], "output_bias")
     return Run(columns, trace, logits, (answer_of(model, logits),), positions=len(columns))
 
 
@@ -231,13 +277,16 @@ def run_input(model: Model, tokens: list[str], steps: int) -> Run:
             row = model.arrays["token_embedding"][model.vocabulary.index(token)]
             embedded.append(added(model.format, row, model.arrays["position_embedding"][i]))
         try:
-            columns, trace = run_layers(model, embedded, 0, len(model.heads))
+            entering = embedded
+            if "embedding_norm.gain" in model.arrays:
+                entering = [norm_of(model, "embedding_norm", x) for x in embedded]
+            columns, trace = run_layers(model, entering, 0, len(model.heads))
         except ZeroByZero:
             return Run(trace=kept, chain=undefined, met_zero=kept is None, positions=length)
-        trace.residual["embedding"] = embedded
+        trace.residual |= {"embedding": embedded, **({"embedding_norm": entering} if entering is not embedded else {})}
         last = step + 1 == steps
         kept = trace if (last if full else step == 0) else kept
-        logits = linear(model, "output", columns[-1])
+        logits = linear(model, "output", columns[-1], "output_bias")
         chain.append(answer_of(model, logits))
         if chain[-1] == "UNDEFINED":
             seen = logits if last else None
