@@ -197,6 +197,7 @@ WITHOUT_EXTRAS = {  # what is asked, and the extra that it needs, if any
     "lint parity:4": None,
     "look parity:4 01 --out page.html": None,
     "studio --no-open": "studio",
+    "distill .": "nn",
     "icl flow --d 2": None,
     "icl risk --d 2 --prompts 0": None,
     "icl shift --d 2 --prompts 0": None,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from glyptic import nn
+from glyptic.arguments import checked
 from glyptic.bridge import to_exact
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.exact import Transformer
@@ -60,6 +61,7 @@ def language_task(name: str) -> LanguageTask:
     return task
 
 
+@checked
 def open_decider(folder: str | os.PathLike[str], task: str | None = None) -> TrainedDecider:
     """The best model of a run, or the one in a bare checkpoint, of which the task must be said."""
     place = Path(folder)

@@ -78,7 +78,7 @@ class Distillation:
 
 
 @dataclass(frozen=True)
-class Question:
+class Asked:
     """What is distilled, and what is asked of it: all that does not change while it is worked on."""
 
     decider: TrainedDecider
@@ -154,7 +154,7 @@ def distill(
     )
 
 
-def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate: bool, tuning: Tuning) -> Question:
+def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate: bool, tuning: Tuning) -> Asked:
     """The question, with everything that can be refused refused before any work."""
     chosen = as_format(format)
     if isinstance(chosen, Exact):
@@ -170,10 +170,10 @@ def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate
     words = words_for(language, max_length)
     automaton = automaton_of(language, max_length, decider.task.name)
     said = float_answers(decider.model, words)
-    return Question(decider, chosen, unrounded, words, truth_of(language, words), said, automaton, saturate, tuning)
+    return Asked(decider, chosen, unrounded, words, truth_of(language, words), said, automaton, saturate, tuning)
 
 
-def _begin(question: Question) -> tuple[Latents, Sizes]:
+def _begin(question: Asked) -> tuple[Latents, Sizes]:
     """The trained weights, rescaled for the format, and what they make of the words; a weight beyond B is refused here."""
     trained = latents_of(question.unrounded)
     sizes = largest_activations(question.unrounded, trained, question.words)
@@ -185,7 +185,7 @@ def _begin(question: Question) -> tuple[Latents, Sizes]:
 class _Work:
     """A distillation while it is worked on."""
 
-    def __init__(self, question: Question, standing: Standing, folder: Path | None, identity: str, progress: bool) -> None:
+    def __init__(self, question: Asked, standing: Standing, folder: Path | None, identity: str, progress: bool) -> None:
         self.question, self.standing, self.folder, self.identity, self.progress = question, standing, folder, identity, progress
 
     def tell(self, sentence: str) -> None:

@@ -16,6 +16,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from glyptic.arguments import checked
 from glyptic.distill.formats import draw_formats
 from glyptic.distill.keeping import STATE
 from glyptic.distill.proving import KINDS, save_certificates
@@ -60,6 +61,7 @@ def save(found: Distillation, folder: str | os.PathLike[str]) -> None:
         write_whole(place / name, data, "the report")
 
 
+@checked
 def load_report(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """What report.json of a distillation says; its transformer is `glyptic.exact.load(folder)`."""
     path = Path(folder) / REPORT
