@@ -20,11 +20,10 @@ from glyptic.arguments import Count, FolderToFill, checked
 from glyptic.distill.calibration import Calibration, Sizes, calibrated, largest_activations
 from glyptic.distill.decider import TrainedDecider
 from glyptic.distill.every_length import machine_of
-from glyptic.distill.fine_tuning import Interrupted, Tuning, fine_tuned, in_format, wrong_words
+from glyptic.distill.fine_tuning import Interrupted, Tuning, fine_tuned, in_format, suited, wrong_words
 from glyptic.distill.formats import FormatRow, in_smaller_formats, smallest_that_keeps
 from glyptic.distill.keeping import Standing, TuningRound, identity_of, keep, kept
 from glyptic.distill.proving import NormalForm, Settled, is_language, normal_forms
-from glyptic.distill.rescaling import rescaled
 from glyptic.distill.straight import Latents, latents_of
 from glyptic.distill.words import WordSet, automaton_of, exact_answers, float_answers, truth_of, words_for
 from glyptic.errors import FormatError, InputError
@@ -44,6 +43,7 @@ class Distillation:
     task: str
     transformer: Transformer
     words: WordSet
+    weights: str  # as trained, or rescaled
     calibration: Calibration
     float_accuracy: float
     accuracy: float
@@ -125,7 +125,7 @@ def distill(
     begun = time.perf_counter()
     tuning = tuning or Tuning(**({"steps": fine_tune} if fine_tune else {}))
     question = ask(decider, format, max_length, saturate, tuning)
-    latents, sizes = _begin(question)
+    way, latents = _begin(question)
     identity = identity_of(latents, task=decider.task.name, format=str(question.format), length=max_length, saturate=saturate,
                            fine_tune=fine_tune, rounds=rounds, tuning=asdict(tuning), format_steps=format_steps)  # fmt: skip
     kept_in = None if out is None else Path(out)
@@ -141,6 +141,7 @@ def distill(
         task=decider.task.name,
         transformer=transformer,
         words=question.words,
+        weights=way,
         calibration=calibrated(transformer, sizes, question.words),
         float_accuracy=question.words.share(question.said == question.truth),
         accuracy=question.words.share(answers == question.truth),
@@ -173,13 +174,13 @@ def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate
     return Asked(decider, chosen, unrounded, words, truth_of(language, words), said, automaton, saturate, tuning)
 
 
-def _begin(question: Asked) -> tuple[Latents, Sizes]:
-    """The trained weights, rescaled for the format, and what they make of the words; a weight beyond B is refused here."""
+def _begin(question: Asked) -> tuple[str, Latents]:
+    """The trained weights, rescaled for the format or not, and which; a weight beyond B is refused here."""
     trained = latents_of(question.unrounded)
     sizes = largest_activations(question.unrounded, trained, question.words)
-    latents = rescaled(question.unrounded, trained, sizes, question.format)
+    way, latents = suited(question.unrounded, trained, sizes, question.format, question.words, question.truth)
     question.rounded(latents)
-    return latents, sizes
+    return way, latents
 
 
 class _Work:

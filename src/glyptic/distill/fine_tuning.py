@@ -12,6 +12,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, pad
 
 from glyptic.arguments import Count, Number, Seed, check_fields
+from glyptic.distill.calibration import Sizes
+from glyptic.distill.rescaling import rescaled
 from glyptic.distill.straight import Latents, logits_everywhere
 from glyptic.distill.words import WordSet, exact_answers
 from glyptic.errors import ModelError
@@ -74,6 +76,20 @@ def in_format(
         return encode(numbers, format, name, nearest=True)
 
     return map_codes(transformer, rounded_codes, format=format)
+
+
+def suited(
+    transformer: Transformer, latents: Mapping[str, Tensor], sizes: Sizes, format: Format, words: WordSet, truth: np.ndarray
+) -> tuple[str, Latents]:
+    """Of the trained weights and of two ways to rescale them, that which is wrong on the fewest words when rounded; its name."""
+    ways = {
+        "rescaled, within B": rescaled(transformer, latents, sizes, format),
+        "rescaled": rescaled(transformer, latents, sizes, format, shrink=False),
+        "as trained": dict(latents),
+    }
+    wrong = {way: wrong_words(in_format(transformer, each, format, saturate=True), words, truth) for way, each in ways.items()}
+    chosen = min(ways, key=lambda way: wrong[way])  # the first of those that are alike
+    return chosen, ways[chosen]
 
 
 def learned(transformer: Transformer, latents: Mapping[str, Tensor]) -> list[str]:

@@ -12,8 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from glyptic.distill.calibration import Sizes
-from glyptic.distill.fine_tuning import Tuning, fine_tuned, in_format
-from glyptic.distill.rescaling import rescaled
+from glyptic.distill.fine_tuning import Tuning, fine_tuned, in_format, suited
 from glyptic.distill.words import WordSet, exact_answers
 from glyptic.errors import FormatError
 from glyptic.exact import Transformer
@@ -94,7 +93,7 @@ def in_smaller_formats(
             continue
         row = rows.get(str(each))
         if row is None:
-            best = rescaled(transformer, latents, sizes, each)
+            _, best = suited(transformer, latents, sizes, each, words, truth)
             row = FormatRow(str(each), size, *_shares(in_format(transformer, best, each, saturate=True), words, truth, said))
             if tuning is not None and target is not None and row.accuracy < target:
                 tuned = fine_tuned(transformer, best, each, task, words, truth, tuning, also=also, progress=progress)

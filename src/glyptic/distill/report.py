@@ -25,7 +25,7 @@ def summary(found: Distillation) -> str:
         f"  words       {found.words}",
         f"  accuracy    {_percent(found.accuracy)} (the float model {_percent(found.float_accuracy)}), "
         f"agreement with the float model {_percent(found.agreement)}",
-        f"  calibration {found.calibration}",
+        f"  weights     {found.weights}; {found.calibration}",
         *(f"  {'rounds' if i == 0 else '':<11} {one}{f', {one.added} words added' if one.added else ''}"
           for i, one in enumerate(found.rounds)),
         f"  language    {_verdict(found.language.verdict)}",
@@ -83,6 +83,7 @@ def as_json(found: Distillation) -> dict[str, Any]:
         "accuracy": found.accuracy,
         "float_accuracy": found.float_accuracy,
         "agreement": found.agreement,
+        "weights": found.weights,
         "calibration": asdict(found.calibration),
         "rounds": [asdict(one) for one in found.rounds],
         "language": verdict_to_json(found.language.verdict),

@@ -32,15 +32,20 @@ from glyptic.exact.transformer import Norm, weights_of
 from glyptic.numbers import Format
 
 
-def rescaled(transformer: Transformer, latents: Mapping[str, Tensor], sizes: Sizes, format: Format) -> Latents:
-    """The same function with weights that suit the format better; `sizes` are the activations that `latents` give."""
+def rescaled(
+    transformer: Transformer, latents: Mapping[str, Tensor], sizes: Sizes, format: Format, *, shrink: bool = True
+) -> Latents:
+    """The same function with weights that suit the format better; `sizes` are the activations that `latents` give.
+
+    Without `shrink` the residual and the logits keep their sizes: what saturates there may do no harm, and the rest is finer.
+    """
     new = {name: latent.detach().clone() for name, latent in latents.items()}
     bound = float(format.max) / 2
-    if transformer.options.norm == "none":
+    if transformer.options.norm == "none" and shrink:
         sizes = _shrink_coordinates(new, sizes, bound)
     elif transformer.options.norm == "pre" and transformer.final_norm is not None:
         sizes = _scale_stream(transformer, new, sizes, bound)
-    if transformer.options.answer == "logits":
+    if transformer.options.answer == "logits" and shrink:
         _shrink_logits(new, sizes, bound)
     for l, layer in enumerate(transformer.layers):
         entering = _entering(transformer, sizes, l)
