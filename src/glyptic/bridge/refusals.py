@@ -32,6 +32,8 @@ def refuse(config: ModelConfig, max_length: int) -> None:
             f"vocabulary={config.vocabulary}, head={config.head!r}: only a decoder from tokens to logits becomes an exact "
             "transformer; build one with a vocabulary, and head='linear' or head='class'."
         )
+    if config.query_key_norm:
+        raise ModelError("query_key_norm=True norms each head's queries and keys, and exact heads do not; build one without it.")
     if config.norm in _NORMS:
         raise ModelError(f"norm={config.norm!r}: {_NORMS[config.norm]}; use norm='layer', 'rms', 'rms_outside' or 'none'.")
     if config.norm == "none" and config.norm_place == "post":
@@ -40,8 +42,6 @@ def refuse(config: ModelConfig, max_length: int) -> None:
         raise ModelError(
             f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it."
         )
-    if config.query_key_norm or config.embedding_width is not None:
-        raise ModelError("query_key_norm and embedding_width have no exact version; build the decoder without them.")
     if config.sliding_window is not None and config.sliding_window < max_length:
         raise ModelError(
             f"sliding_window={config.sliding_window} is shorter than max_length={max_length}, and exact attention sees "
