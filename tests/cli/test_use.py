@@ -204,6 +204,7 @@ WITHOUT_EXTRAS = {  # what is asked, and the extra that it needs, if any
     "translate . x": "nn",
     "recipes": "nn",
     "experiment norms": "nn",
+    "distill .": "nn",
     "icl flow --d 2": None,
     "icl risk --d 2 --prompts 0": None,
     "icl shift --d 2 --prompts 0": None,
