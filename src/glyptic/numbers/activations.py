@@ -71,7 +71,7 @@ def _rounded(kind: str, x: Fraction, format: Format) -> Fraction:
     if format.round(start - most) == format.round(start):  # the tail is above 0, and too small to be seen
         return format.round(start)
     precision = format.precision + 16
-    while precision <= 4 * _MOST_BITS:  # at the least value x of all f lies x² above the middle x/2 of 0 and x: 2^−33280, relatively
+    while precision <= 4 * _MOST_BITS:  # at the least x of all formats f is above x/2, a tie, by x² only: 2^−33280, relatively
         low, high = (format.round(start - end) for end in reversed(_tail(kind, size, precision)))
         if low == high:
             return low
