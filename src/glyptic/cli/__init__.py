@@ -41,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "translate": ("glyptic.cli.translate:TranslateCommand", "translate texts with a trained encoder–decoder"),
     "recipes": ("glyptic.cli.recipes:RecipesCommand", "train by recipes, and see whether each reaches what it should"),
     "experiment": ("glyptic.cli.experiment:ExperimentCommand", "a claim of the lectures tried by small trainings"),
-    "distill": ("glyptic.cli.distill:DistillCommand", "a trained decider as an exact transformer: proved, or trained until it is"),
+    "distill": ("glyptic.cli.distill:DistillCommand", "a trained decider made exact: proved, or trained until it is"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (
