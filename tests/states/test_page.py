@@ -23,8 +23,8 @@ def test_the_code_of_the_page_runs(capsys) -> None:
 
 def test_its_commands_run(capsys, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main("machine factor:101 --format fixed:2 --figure factor.svg --out certificate".split()) == 0
+    assert main(["machine", "factor:101", "--format", "fixed:2", "--figure", "factor.svg", "--out", "certificate"]) == 0
     assert "python certificate/check.py certificate" in capsys.readouterr().out
-    assert main("machine averaging-majority --formats fixed:1,fixed:2,fixed:3,fixed:4 --language majority".split()) == 0
+    assert main(["machine", "averaging-majority", "--formats", "fixed:1,fixed:2,fixed:3,fixed:4", "--language", "majority"]) == 0
     table = re.search(r"```text\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert table is not None and capsys.readouterr().out.strip() == table[1].strip()

@@ -1,8 +1,8 @@
 """The same automaton over fractions, a state and a token at a time: short, slow, and what the search is compared with.
 
 A state of a layer is: the state below; and for every head and every query that is ever asked what its weights are divided by so
-far, and, for every divisor that it is ever asked with and can still come to, the running mixture. Denominators never fall, nor does
-the largest score; and while that is the same, the share of each key that has it does not rise. Nothing else is dropped.
+far, and, for every divisor that it is ever asked with and can still come to, the running mixture. Denominators never fall, nor
+does the largest score; and while that is the same, the share of each key that has it does not rise. Nothing else is dropped.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class _PlainLayer:
         seen = set(queue)
         for state, norm in queue:
             for following in self.below.moves[state]:
-                vector = self.below.outputs[following] if following >= 0 else LOST
+                vector: Any = self.below.outputs[following] if following >= 0 else LOST
                 if vector == LOST:
                     continue
                 query, k, v = self.heads[h][vector]
