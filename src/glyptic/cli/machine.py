@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from glyptic.arguments import Count, Picture, Seconds
+from tyro.conf import arg
+
+from glyptic.arguments import Count, Picture, Seconds, Writable
 from glyptic.cli.reading import FormatName, Model, refuse_idle
 from glyptic.errors import InputError
 
@@ -46,6 +48,8 @@ class MachineCommand:
     """End it at inputs of this length."""
     seconds: Seconds | None = None
     """A time limit for the search."""
+    journal: Annotated[str, Writable(), arg(metavar="FILE")] | None = None
+    """Keep what was found here: an interrupted search, or one over its budget, goes on from there when it is started again."""
     figure: Picture | None = None
     """Draw the machine, or the table over formats, here (.svg, .png or .pdf); the data go beside it as .csv."""
     out: str | None = None
@@ -55,11 +59,12 @@ class MachineCommand:
         from glyptic import programs
 
         if self.formats is not None:
-            refuse_idle(self, ("format", "length", "seconds", "answer", "out"), "with --formats")
+            refuse_idle(self, ("format", "length", "seconds", "answer", "journal", "out"), "with --formats")
             return self._table()
         transformer = programs.open(self.model, self.format)
         with progress_bar() as report:
-            machine = transformer.machine(self.states, length=self.length, seconds=self.seconds, progress=report)
+            limits: dict[str, Any] = {"length": self.length, "seconds": self.seconds, "journal": self.journal}
+            machine = transformer.machine(self.states, progress=report, **limits)
         small = machine.minimal()
         searched = " · ".join(f"{size:,}" for size in machine.searched)
         print(f"{small}\n\n{'every length' if machine.endless else 'to the longest input'}; states found by layers: {searched}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -17,6 +18,7 @@ from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes, Exact
 from glyptic.numbers.hosts import Engine
 from glyptic.states.budget import Budget
+from glyptic.states.journal import SearchJournal, question
 from glyptic.states.positionwise import Positionwise
 from glyptic.states.search import NEVER, LayerSearch
 from glyptic.states.streams import SILENT, VectorMachine, failed, place_of
@@ -53,11 +55,16 @@ def extract(
     engine: Engine = "auto",
     length: int | None = None,
     stages: Sequence[str] = (),
+    journal: str | os.PathLike[str] | None = None,
 ) -> Extracted:
-    """Search all states of a transformer; `length` ends it there, `stages` are kept of the last position."""
+    """Search all states of a transformer; `length` ends it there, `stages` are kept of the last position.
+
+    With a `journal` an interrupted search goes on where it was, when it is started again.
+    """
     refuse_unknown(transformer)
     at = Positionwise(transformer, engine)
     budget.layers = len(transformer.layers)
+    kept = None if journal is None else SearchJournal(journal, question(transformer, length, stages))
     order: list[tuple[str, int]] = []
     machine, sizes = embedding_machine(at, length, "embedding" in stages), []
     if "embedding" in stages:
@@ -68,7 +75,10 @@ def extract(
         budget.layer = layer
         wanted = [stage for stage in stages if stage.startswith(f"layer.{layer}.")]
         search = LayerSearch(at, layer, machine.minimal(), budget, wanted)
-        machine = search.run()
+        known = kept.part(f"{layer}.") if kept is not None else {}
+        machine = VectorMachine(**known) if known else search.run(kept)
+        if kept is not None and not known:
+            kept.enter(f"{layer}.", vars(machine), now=True)
         sizes.append(len(machine.moves))
         order += [(stage, search.traced_widths[stage]) for stage in wanted]
     if transformer.final_norm is not None and len(machine.vectors):

@@ -248,7 +248,8 @@ def _first(automaton: Automaton, wanted: np.ndarray, shows: dict[str, str], name
     reached = [s for s in np.flatnonzero(wanted).tolist() if _reaches(automaton, s)]
     if not reached:
         return True
-    shows[name] = f"{said} {_spelt(min((_way(automaton, automaton.start, s, 1) for s in reached), key=len))}"
+    shortest = min((_way(automaton, automaton.start, s, 1) for s in reached), key=len)
+    shows[name] = f"{said} {_spelt(shortest)}"
     return False
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from glyptic.arguments import Count, Seconds, checked, shown
+from glyptic.arguments import Count, Seconds, Writable, checked, shown
 from glyptic.errors import InputError
 from glyptic.exact.answers import UNDEFINED, WORDS_BELOW
 from glyptic.exact.stages import ErrorAt
@@ -213,14 +214,17 @@ def machine(
     seconds: Seconds | None = None,
     engine: Engine = "auto",
     progress: Any = None,
+    journal: Annotated[str | Path, Writable()] | None = None,
 ) -> Machine:
     """The exact automaton of a causal transformer: where its positions repeat, for every length, else to its longest input.
 
     Over the budget of `states`, or of seconds, it is refused: `TooManyStates` says how far the search came. `length` ends it at
-    shorter inputs; `progress` is called with a `Progress` twice a second.
+    shorter inputs; `progress` is called with a `Progress` twice a second. A search that was interrupted with a `journal`, or went
+    over its budget, goes on from there when it is started again.
     """
     report: Report | None = progress if callable(progress) else None
-    found = extract(transformer, Budget(states, seconds=seconds, report=report), engine=engine, length=length)
+    budget = Budget(states, seconds=seconds, report=report)
+    found = extract(transformer, budget, engine=engine, length=length, journal=journal)
     return of_extracted(transformer, found)
 
 

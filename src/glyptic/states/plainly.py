@@ -198,7 +198,7 @@ class _PlainLayer:
         seen = set(queue)
         for state, norm in queue:
             for following in self.below.moves[state]:
-                vector = self.below.outputs[following] if following >= 0 else LOST
+                vector: Any = self.below.outputs[following] if following >= 0 else LOST
                 if vector == LOST:
                     continue
                 query, k, v = self.heads[h][vector]

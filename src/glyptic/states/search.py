@@ -15,6 +15,7 @@ import numpy as np
 
 from glyptic.numbers import Codes
 from glyptic.states.budget import REMEDY, Budget, TooManyStates
+from glyptic.states.journal import SearchJournal
 from glyptic.states.normalisers import HARD, HeadLetters, Normaliser, normaliser
 from glyptic.states.positionwise import Passed, Positionwise
 from glyptic.states.scalars import Scalars
@@ -76,8 +77,31 @@ class LayerSearch:
         self.traced_widths = self._traced_widths()
         self.vectors = RowTable(below.vectors.shape[1] + sum(self.traced_widths.values()))
 
-    def run(self) -> VectorMachine:
-        """All states that any input leads to."""
+    def run(self, journal: SearchJournal | None = None) -> VectorMachine:
+        """All states that any input leads to; an interrupted search leaves what it has found in the journal."""
+        moves = self._taken_up({} if journal is None else journal.part("now."))
+        try:
+            self._search(moves, journal)
+        except KeyboardInterrupt:
+            if journal is not None:
+                journal.enter("now.", self._found(moves), now=True)
+            raise
+        return VectorMachine(np.concatenate(moves), self.table.rows[:, OUTPUT].astype(np.int64), self.vectors.rows.copy())
+
+    def _found(self, moves: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """What another search needs to go on: rows, moves of those that were followed, and what was asked of the layer."""
+        followed = np.concatenate(moves) if moves else np.zeros((0, self.below.moves.shape[1]), np.int32)
+        known = {"asked": self.asked.rows, "outcomes": self.outcomes, "vectors": self.vectors.rows}
+        return {"rows": self.table.rows, "moves": followed, **known}
+
+    def _taken_up(self, before: dict[str, np.ndarray]) -> list[np.ndarray]:
+        """The start; or the rows that an earlier search found, and the moves of those that it followed."""
+        if before:
+            self.table.add(before["rows"])
+            self.asked.add(before["asked"])
+            self.vectors.add(before["vectors"])
+            self.outcomes = before["outcomes"]
+            return [before["moves"]]
         start = np.zeros((1, self.table.rows.shape[1]), np.int64)
         start[0, FAILURE], start[0, OUTPUT] = NEVER, SILENT
         for head in self.heads:
@@ -86,21 +110,28 @@ class LayerSearch:
                 start[0, head.first_letter] = -1
             self._forget(start, head)
         self.table.add(start)
-        moves: list[np.ndarray] = []
-        done = 0
+        return []
+
+    def _search(self, moves: list[np.ndarray], journal: SearchJournal | None) -> None:
+        """Follow every state, those found first first; `moves` grows."""
+        done = sum(map(len, moves))
         while done < len(self.table):
             size = max(1, _CHUNK_BYTES // (8 * self.table.rows.shape[1]))
             rows = self.table.rows[done : done + size].astype(np.int64)
-            done += len(rows)
             following = self.below.moves[rows[:, STATE]]
             place, token = np.nonzero(following >= 0)
-            moves.append(np.full(following.shape, -1, np.int32))
-            moves[-1][place, token] = self.table.add(self._moved(rows[place], token))
+            led = np.full(following.shape, -1, np.int32)
+            led[place, token] = self.table.add(self._moved(rows[place], token))
+            moves.append(led)
+            done += len(rows)
+            if journal is not None and journal.due:
+                journal.enter("now.", self._found(moves))
             self.budget.tell(len(self.table), len(self.table) - done)
             passed = self.budget.over(len(self.table), self.table.nbytes)
             if passed:
+                if journal is not None:
+                    journal.enter("now.", self._found(moves), now=True)
                 raise self._refusal(passed, len(self.table) - done)
-        return VectorMachine(np.concatenate(moves), self.table.rows[:, OUTPUT].astype(np.int64), self.vectors.rows.copy())
 
     def _moved(self, out: np.ndarray, token: np.ndarray) -> np.ndarray:
         """Rows after one more token each; they are written over."""
