@@ -86,3 +86,18 @@ def test_what_cannot_be_learned_is_refused(options: dict, said: str) -> None:
     T = made("fixed:4", **options)
     with pytest.raises(GlypticError, match=said):
         logits_everywhere(T, latents_of(T), as_format("fixed:4"), WORDS)
+
+
+def test_no_gradient_passes_where_a_value_is_held_at_b() -> None:
+    """A sum of products far beyond B, which further input does not move; and one within, which it does."""
+    T = random_transformer("fixed:4", sizes=Sizes(layers=0, width=2), options=Options(answer="logits"))
+    latents = {name: torch.zeros_like(latent) for name, latent in latents_of(T).items()}
+    latents["token_embedding"] += 10.0
+    latents["output"] += torch.tensor([[10.0, 10.0], [0.5, 0.0]])
+    for latent in latents.values():
+        latent.requires_grad_()
+    logits = logits_everywhere(T, latents, as_format("fixed:4"), WORDS[:1, :1])
+    assert logits.flatten().tolist() == [float(as_format("fixed:4").max), 5.0]
+    logits.sum().backward()
+    gradient = latents["output"].grad
+    assert gradient is not None and gradient[0].tolist() == [0, 0] and gradient[1].tolist() == [10, 10]
