@@ -35,6 +35,13 @@ def test_a_recipe_has_reached_what_it_should(path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("page", ["tasks.md", "tasks.es.md"])
+def test_the_page_says_what_the_recipes_say(page: str) -> None:
+    said = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for row in recipes.listed([recipes.read_recipe(path) for path in RECIPES]).splitlines()[2:]:
+        assert row in said, row
+
+
 def test_five_deciders_can_be_exact_transformers() -> None:
     """Decoders of one or two layers, no wider than 16, relu, without what acts inside attention; three of Tomita's at least."""
     found = []
