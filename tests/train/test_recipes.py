@@ -170,8 +170,8 @@ def test_verdicts_follow_the_numbers() -> None:
         for p in places._PLACES
         for w in places._WARMUPS
     ]
-    assert places.verdict(rows).startswith("confirmed")
-    assert places.verdict([{**row, "balanced": 1.0} for row in rows]).startswith("refuted")
+    assert places.verdict(rows).count("confirmed") == 3
+    assert places.verdict([{**row, "balanced": 1.0} for row in rows]).count("refuted") == 2
     far = [
         {"language": name, "positions": kind, "32": 1.0, "64": 1.0}
         for name in positions._TASKS
