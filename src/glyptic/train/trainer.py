@@ -201,6 +201,7 @@ class _Trainer:
             return step % every == 0 or step == plan.steps
 
         row: Row = self._row(step) if due(plan.record) else {}
+        begun = time.perf_counter()
         if due(plan.evaluate):
             row |= self._evaluate()
         if row:
@@ -208,6 +209,8 @@ class _Trainer:
             self._tell()
         if due(plan.save) or stop or self.progress.ended:
             self._save()
+        since, before = self.since  # tokens/s is that of the steps alone
+        self.since = since + time.perf_counter() - begun, before
         return bool(self.progress.ended)
 
     def _row(self, step: int) -> Row:

@@ -29,7 +29,7 @@ from glyptic import nn
 from glyptic.train import Minibatch, Plan, train
 
 SIZES = {"1 M": SMALL, "10 M": LARGE}
-STEPS, ROUNDS = {"1 M": 40, "10 M": 12}, 5
+STEPS, ROUNDS = {"1 M": 30, "10 M": 8}, 3
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def against_bare(size: Size) -> dict[str, Any]:
 def processes(size: Size, count: int, threads: int) -> float:
     """Wall seconds of a step under torchrun, as the processes themselves measure it."""
     words = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}"]
-    words += ["-m", "benchmarks.bench_train", size.name]
+    words += ["-m", "benchmarks.bench_trainer", size.name]
     root = Path(__file__).parents[1]
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     done = subprocess.run([sys.executable, *words], cwd=root, env=environment, capture_output=True, text=True, check=True)
