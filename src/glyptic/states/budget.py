@@ -72,6 +72,13 @@ class Budget:
             return f"the time limit of {self.seconds:g} s"
         return ""
 
+    def afford(self, nbytes: int, what: str, head: int) -> None:
+        """Refuse a table before it is made, if it would not fit into the memory that the search may use."""
+        if nbytes > self.megabytes << 20:
+            size = f"{nbytes >> 20:,} MB, over the budget of {self.megabytes:,} MB"
+            told = f"layer {self.layer}, head {head}: {what} would take {size}"
+            raise TooManyStates(f"{told}; {REMEDY}.", 0, 0, self.layer, head)
+
     def tell(self, states: int, frontier: int) -> None:
         self._look(states, frontier)
 

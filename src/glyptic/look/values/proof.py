@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from glyptic.arguments import refused
@@ -133,7 +134,8 @@ def _count(claim: Claim) -> int | None:
     from glyptic.prove.certificates.saving import size_of_claim
 
     try:
-        return size_of_claim(claim)
+        count = size_of_claim(claim)
+        return int(count) if count < inf else None
     except GlypticError:  # of exact rationals there is no number
         return None
 

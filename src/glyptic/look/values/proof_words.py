@@ -78,7 +78,7 @@ def in_words(claim: Claim) -> dict[str, Any]:
     if not isinstance(subject, Inputs) or claim.quantifier != "all" or not plain:
         return general
     names = [name_of(key, transformer) for key, transformer in subject.transformers.items()]
-    parts = {"name": names[0], "other": names[-1], "max": subject.max_length}
+    parts = {"name": names[0], "other": names[-1], "max": "∞" if subject.endless else subject.max_length}
     return {**general, **_common(claim, parts)}
 
 
@@ -121,7 +121,8 @@ def ranges_over(claim: Claim, count: int | None) -> dict[str, Any]:
         free += [e.entry_name(*entry) for entry in subject.free_weights]
         return {"key": "over_layers", "names": printable(", ".join(free)), "positions": subject.positions, **about}
     symbols = printable(" ".join(subject.vocabulary))
-    return {"key": "over_inputs", "min": subject.min_length, "max": subject.max_length, "symbols": symbols, **about}
+    longest = "∞" if subject.endless else subject.max_length
+    return {"key": "over_inputs", "min": subject.min_length, "max": longest, "symbols": symbols, **about}
 
 
 __all__ = ["in_words", "name_of", "ranges_over", "sentence", "sentences"]

@@ -81,7 +81,7 @@
     const go = G.button("", () => (open() ? part.cancel() : start()), {id: "prove", class: "main"});
     const sized = () => {
       const about = session.about, longest = about && (part.question(context.state).max_length ?? about.max_length);
-      size.hidden = !about || (context.state.get("s.ask") === "against" && !context.state.get("s.longest")); // the other may read less
+      size.hidden = !about || !Number.isFinite(Number(longest)) || (context.state.get("s.ask") === "against" && !context.state.get("s.longest")); // the other may read less
       if (about) size.textContent = G.t("studio.inputs", {n: count(about.vocabulary.length, Math.max(0, longest))});
     };
     const fill = () => {
