@@ -8,7 +8,7 @@ from tests.states.sampling import FORMATS, compared, harsh, long_texts, sampled,
 
 from glyptic import programs
 from glyptic.errors import ModelError
-from glyptic.exact import random_transformer
+from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.states import TooManyStates, machine, normalisers, search
 from glyptic.states.budget import Budget
 from glyptic.states.extraction import extract
@@ -141,3 +141,22 @@ def test_pruning_too_much_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch) 
         except (AssertionError, IndexError):
             caught += 1
     assert caught
+
+
+@pytest.mark.parametrize("norm", ["none", "pre", "post"])
+@pytest.mark.parametrize(
+    ("sizes", "attention", "mask"),
+    [
+        ({"key_width": 0}, "softmax", "causal"),
+        ({"value_width": 0}, "average", "causal"),
+        ({"layers": 2, "heads": 2, "key_width": 0, "value_width": 0, "hidden": 0}, "leftmost", "strict"),
+        ({"layers": 0}, "softmax", "causal"),
+        ({"heads": 2, "key_width": 0, "hidden": 0}, "max-subtracted", "strict"),
+        ({"heads": 0}, "softmax", "causal"),
+    ],
+)
+def test_parts_that_are_missing(sizes: dict, attention: str, mask: str, norm: str) -> None:
+    least = {"layers": 1, "heads": 1, "width": 3, "key_width": 1, "value_width": 1, "hidden": 2, "max_length": 2}
+    options = Options(attention=attention, mask=mask, norm=norm)  # type: ignore[arg-type]
+    transformer = random_transformer("fixed:2", 3, Sizes(**{**least, **sizes}), options).replace(period=1)
+    compared(transformer, extract(transformer, Budget(5000)), short_texts(transformer, 5) + long_texts(transformer, 5, 30, 0))

@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glyptic.states.budget import Progress as Progress
+    from glyptic.states.budget import SearchProgress as SearchProgress
     from glyptic.states.budget import TooManyStates as TooManyStates
     from glyptic.states.intended import Intended as Intended
     from glyptic.states.intended import first_difference as first_difference

@@ -12,7 +12,7 @@ MOST_STATES = 200_000
 MOST_BYTES = 2 << 30  # of the rows of one layer's search
 _EVERY = 0.5  # seconds between two reports
 
-Report = Callable[["Progress"], object]
+Report = Callable[["SearchProgress"], object]
 
 
 class TooManyStates(GlypticError):
@@ -29,7 +29,7 @@ class TooManyStates(GlypticError):
 
 
 @dataclass(frozen=True)
-class Progress:
+class SearchProgress:
     """Where a search is: the layer, of how many, the states found, and those not yet followed."""
 
     layer: int
@@ -72,6 +72,13 @@ class Budget:
             return f"the time limit of {self.seconds:g} s"
         return ""
 
+    def afford(self, nbytes: int, what: str, head: int) -> None:
+        """Refuse a table before it is made, if it would not fit into the memory that the search may use."""
+        if nbytes > self.megabytes << 20:
+            size = f"{nbytes >> 20:,} MB, over the budget of {self.megabytes:,} MB"
+            told = f"layer {self.layer}, head {head}: {what} would take {size}"
+            raise TooManyStates(f"{told}; {REMEDY}.", 0, 0, self.layer, head)
+
     def tell(self, states: int, frontier: int) -> None:
         self._look(states, frontier)
 
@@ -79,7 +86,7 @@ class Budget:
         now = time.monotonic()
         if self.report is not None and now - self._told >= _EVERY:
             self._told = now
-            self.report(Progress(self.layer, self.layers, states, frontier))
+            self.report(SearchProgress(self.layer, self.layers, states, frontier))
 
 
 REMEDY = "take a smaller format, or raise states=; a transformer that was normalized or has fewer coordinates needs fewer"

@@ -219,8 +219,8 @@ def machine(
     """The exact automaton of a causal transformer: where its positions repeat, for every length, else to its longest input.
 
     Over the budget of `states`, or of seconds, it is refused: `TooManyStates` says how far the search came. `length` ends it at
-    shorter inputs; `progress` is called with a `Progress` twice a second. A search that was interrupted with a `journal`, or went
-    over its budget, goes on from there when it is started again.
+    shorter inputs; `progress` is called with a `SearchProgress` twice a second. A search that was interrupted with a `journal`,
+    or went over its budget, goes on from there when it is started again.
     """
     report: Report | None = progress if callable(progress) else None
     budget = Budget(states, seconds=seconds, report=report)

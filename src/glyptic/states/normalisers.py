@@ -88,7 +88,9 @@ def normaliser(
     divisor = keeper.divisor(nodes)
     asks = _asks(below, letters, nodes, bounds, divisor, strict)
     divisors, asked = _numbered_divisors(nodes, divisor, asks, len(bound))
-    live = _live(moves, asked, asks, max((len(each) for each in divisors), default=0))
+    most = max((len(each) for each in divisors), default=0)
+    budget.afford(2 * len(nodes) * max(1, -(-most // 64)) * 8, f"which of its {most:,} denominators may still be asked for", head)
+    live = _live(moves, asked, asks, most)
     later = live if strict else _after(moves, live)  # under the strict mask it is a later position that asks
     matters = np.any(later, axis=1, keepdims=True)[:, 0]
     return Normaliser(kind, letters, bounds, bound, exps, nodes, moves, start, divisor, asked, divisors, later, matters)

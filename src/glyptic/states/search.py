@@ -65,6 +65,8 @@ class LayerSearch:
             output = np.asarray(at.transformer.layers[layer].heads[h].output)
             if f"layer.{layer}.head.{h}.mixed" in stages:
                 output = np.ones_like(output)  # somebody looks at what the output does not read
+            mixtures = sum(map(len, machine.divisors)) * len(letters.values) * letters.values.shape[1]
+            budget.afford(4 * 8 * mixtures, f"the terms of {mixtures:,} mixtures", h)
             head = _columns(machine, self.of, output, column, ranks[h])
             self.heads.append(head)
             column = max(head.mixtures.stop, head.first_letter + 1)

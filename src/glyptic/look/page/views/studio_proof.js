@@ -135,7 +135,8 @@
     const sized = () => {
       const about = session.about,
         longest = about && (part.question(context.state).max_length ?? about.max_length);
-      size.hidden = !about || (context.state.get("s.ask") === "against" && !context.state.get("s.longest")); // the other may read less
+      const either = context.state.get("s.ask") === "against" && !context.state.get("s.longest"); // the other may read less
+      size.hidden = !about || !Number.isFinite(Number(longest)) || either;
       if (about) size.textContent = G.t("studio.inputs", {n: count(about.vocabulary.length, Math.max(0, longest))});
     };
     const fill = () => {
