@@ -10,7 +10,7 @@ from glyptic import exact, nn, programs, prove
 from glyptic.distill import Tuning, distill, load_report, open_decider
 from glyptic.distill.decider import TrainedDecider
 from glyptic.distill.formats import FormatRow, draw_formats, smallest_that_keeps
-from glyptic.distill.keeping import STATE
+from glyptic.distill.keeping import STATE, identity_of
 from glyptic.distill.proving import is_language
 from glyptic.distill.words import automaton_of
 from glyptic.errors import GlypticError
@@ -98,10 +98,20 @@ def test_the_same_question_goes_on_where_it_was(tmp_path, monkeypatch) -> None:
     assert [one.number for one in found.rounds] == [0, 1, 2, 3] and len(calls) == 4
     again = distill(spoilt(), "fixed:6", max_length=6, rounds=3, tuning=hard, sweep=False, out=tmp_path, progress=False)
     assert again.rounds == found.rounds and len(calls) == 4 and again.transformer.same_as(found.transformer)
-    distill(spoilt(), "fixed:5", max_length=6, rounds=1, tuning=hard, sweep=False, out=tmp_path, progress=False)
-    assert len(calls) == 5
+    distill(spoilt(), "fixed:7", max_length=6, rounds=3, tuning=hard, sweep=False, out=tmp_path, progress=False)
+    assert len(calls) == 7, "another format is another question"
     whole = distill(spoilt(), "fixed:6", max_length=6, rounds=3, tuning=hard, sweep=False, progress=False)
     assert whole.transformer.same_as(found.transformer), "as if it had never been interrupted"
+
+
+def test_every_part_of_a_question_is_in_its_identity() -> None:
+    question = {"task": "t", "format": "fixed:6", "length": 6, "rounds": 3}
+    latents = {"output": torch.zeros(2, 3)}
+    own = identity_of(latents, **question)
+    assert own == identity_of({"output": torch.zeros(2, 3)}, **question)
+    others = [identity_of(latents, **{**question, name: "another"}) for name in question]
+    others += [identity_of({"output": torch.ones(2, 3)}, **question), identity_of({"output": torch.zeros(3, 2)}, **question)]
+    assert len({own, *others}) == 7
 
 
 def test_a_damaged_state_is_told(tmp_path) -> None:

@@ -95,4 +95,9 @@ def test_what_is_larger_than_the_format_is_told() -> None:
     found = calibrated(low, largest_activations(T, latents, words), words)
     assert found.saturating and "places saturate" in str(found)
     assert {place.stage for place in found.saturating} & {"logits", "embedding"}
-    assert np.all([0 <= place.saturated <= place.numbers for place in found.places])
+    texts = ["".join(words.alphabet[letter] for letter in word) for word in words.letters]
+    traced = low.run_batch(texts, trace=["*after_feed_forward", "embedding"]).trace
+    for stage, arrays in traced.items():
+        (place,) = [place for place in found.places if place.stage == stage]
+        met = sum(int((np.abs(array) == low.format.max_code).sum()) for array in arrays)
+        assert place.saturated == met > 0 and place.numbers == sum(array.size for array in arrays), stage

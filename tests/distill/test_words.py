@@ -63,7 +63,7 @@ def test_words_that_are_drawn_are_counted_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "task", ["majority:7", "palindromes:6", "dyck:1,8", "dyck:2,5", "tomita:4,7", "majority:4,letter=b,vocabulary=abc"]
+    "task", [f"{name},held_out=0" for name in ("majority:7", "palindromes:6", "dyck:1,8", "dyck:2,5", "tomita:4,7", "majority:4,b,abc")]
 )
 def test_the_automaton_is_the_language_to_its_length(task: str) -> None:
     found = language_task(task)
