@@ -214,7 +214,8 @@ def test_ctrl_c_in_a_round_keeps_its_weights(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(room, "fine_tuned", interrupted)
     hard = Tuning(steps=3, rate=1e-3, every=3)
-    asked = {"format": "fixed:6", "max_length": 6, "rounds": 2, "tuning": hard, "sweep": False, "out": tmp_path, "progress": False}
+    asked = {"format": "fixed:6", "max_length": 6, "rounds": 2, "tuning": hard, "sweep": False}
+    asked |= {"out": tmp_path, "progress": False}
     with pytest.raises(KeyboardInterrupt):
         distill(spoilt(), **asked)
     before = load_file(tmp_path / STATE)
