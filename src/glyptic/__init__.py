@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from glyptic import numbers as numbers
     from glyptic import programs as programs
     from glyptic import prove as prove
+    from glyptic import states as states
     from glyptic import studies as studies
     from glyptic import theorems as theorems
     from glyptic.exact import FeedForward as FeedForward

@@ -134,6 +134,22 @@ def test_biases_are_weights_of_their_own_and_those_of_zero_are_left_out() -> Non
     assert {*newer_parts(moved)} == names | {"layers.0.heads.1.output_bias", "layers.1.heads.1.output_bias"}
 
 
+def test_rationals_give_the_very_logits_where_nothing_is_irrational() -> None:
+    """Queries of 0 make attention uniform, and exp 0 is 1: with relu and without norms all is rational, and nothing rounds."""
+    model = decoder(norm="none", parallel=True, output_bias=True, embedding_scale=False)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_((parameter * 16).round() / 16)
+        for block in model.stack.blocks:
+            block.attn.qkv.weight[:8] = 0
+            block.attn.qkv.bias[:8] = 0
+    transformer = bridge.to_exact(model, Exact(16), scale=False)
+    text = texts(transformer, 3, 1)[0]
+    with torch.no_grad():
+        ours = model(bridge.ids(transformer, [text]))[0, -1].numpy()
+    assert np.abs(ours - np.array(transformer.run(text).logits, float)).max() < 1e-12
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_decider_is_what_its_class_says_at_the_last_position(classes: int) -> None:
     model = decoder(head="class", classes=classes, feed_forward="gelu", norm_place="post")

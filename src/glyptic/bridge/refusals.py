@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -16,6 +17,19 @@ _KINDS = {
     "encoder_decoder": "an exact transformer has no cross-attention, and one input",
     "vit": "an exact transformer reads tokens, and not pixels",
 }
+# What `to_exact` knows of a decoder's config. A field that is not listed here is refused, unless it has its default: whoever adds
+# one to `ModelConfig` then has time to think of its exact counterpart.
+_KNOWN = {
+    *("kind", "layers", "width", "heads", "vocabulary", "context", "key_value_heads", "head_width", "attention_scale"),
+    *("attention_bias", "attention_output_bias", "sliding_window", "backend", "feed_forward", "feed_forward_width"),
+    *("feed_forward_bias", "norm", "norm_place", "norm_eps", "final_norm", "parallel", "positions", "position_precision"),
+    *("position_offset", "sinusoidal_layout", "rotary_base", "rotary_fraction", "rotary_scaling", "relative_buckets"),
+    *("relative_distance", "embedding_scale", "embedding_scale_rounded", "embedding_norm", "embedding_width"),
+    *("query_key_norm", "token_types", "head", "classes"),
+    *("tied", "output_bias", "output_bias_frozen", "output_scale", "dropout", "attention_dropout"),
+    *("encoder_layers", "norm_groups", "image_size", "patch_size", "channels"),  # of other models and norms
+}
+_EXACT_NORMS = ("layer", "rms", "rms_plus_one", "rms_outside", "none")
 _NORMS = {
     "batch": "its statistics are those of the training batches",
     "instance": "its statistics are over all positions",
@@ -32,16 +46,21 @@ def refuse(config: ModelConfig, max_length: int) -> None:
             f"vocabulary={config.vocabulary}, head={config.head!r}: only a decoder from tokens to logits becomes an exact "
             "transformer; build one with a vocabulary, and head='linear' or head='class'."
         )
+    if config.norm not in _EXACT_NORMS:
+        why = _NORMS.get(config.norm, "it has no exact version")
+        raise ModelError(f"norm={config.norm!r}: {why}; use norm='layer', 'rms', 'rms_outside' or 'none'.")
     if config.query_key_norm:
         raise ModelError("query_key_norm=True norms each head's queries and keys, and exact heads do not; build one without it.")
-    if config.norm in _NORMS:
-        raise ModelError(f"norm={config.norm!r}: {_NORMS[config.norm]}; use norm='layer', 'rms', 'rms_outside' or 'none'.")
     if config.norm == "none" and config.norm_place == "post":
         raise ModelError("norm='none' has no place: give norm_place='pre'.")
     if config.positions == "learned" and max_length > config.context:
         raise ModelError(
             f"max_length={max_length} is longer than the learned table of context={config.context}; shorten it."
         )
+    for field in fields(config):
+        if field.name not in _KNOWN and getattr(config, field.name) != field.default:
+            value = getattr(config, field.name)
+            raise ModelError(f"{field.name}={value!r} has no exact version; build the decoder without it.")
     if config.sliding_window is not None and config.sliding_window < max_length:
         raise ModelError(
             f"sliding_window={config.sliding_window} is shorter than max_length={max_length}, and exact attention sees "

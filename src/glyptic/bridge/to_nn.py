@@ -76,6 +76,8 @@ def _refuse(transformer: Transformer, infinity: bool, fold: bool) -> None:
         raise ModelError(f"options.attention={options.attention!r} is hard attention, which nn does not have.")
     if options.mask != "causal":
         raise ModelError(f"options.mask={options.mask!r}: a decoder on PyTorch is causal; use options.mask='causal'.")
+    if transformer.period is not None:
+        raise ModelError("positions that repeat have no learned table of one length; bound them first: to_length(64).")
     if options.norm == "none" and transformer.final_norm is not None:
         raise ModelError("final_norm is there without other norms; nn has norms in all places or in none.")
     _refuse_parts(transformer)
@@ -148,7 +150,7 @@ def _config(transformer: Transformer) -> ModelConfig:
         heads=max([1, *(len(layer.heads) for layer in layers)]),
         head_width=max([1, *(max(len(head.query), len(head.value)) for head in heads)]),
         vocabulary=max(tokens, answers),
-        context=transformer.max_length,
+        context=len(transformer.position_embedding),
         attention_scale=float(1 / float(common_root(heads, transformer.format))) if options.scale else 1.0,
         attention_bias=any(getattr(head, name) is not None for head in heads for name in _BIASES),
         attention_output_bias=any(head.output_bias is not None for head in heads),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
+from math import inf, lcm
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def beside(transformers: Sequence[Transformer], labels: Sequence[str] = ()) -> T
         first.options,
         output_bias=_biases(transformers),
         history=tuple(_relabel(f, name) for t, name in zip(transformers, names, strict=True) for f in t.history),
+        period=first.period,
     )
 
 
@@ -77,7 +79,8 @@ def _checked_labels(transformers: Sequence[Transformer], labels: Sequence[str]) 
 
 def _check_same_inputs(first: Transformer, other: Transformer) -> None:
     """Side by side they read the same tokens, by the number of each, at the same positions."""
-    if first.vocabulary != other.vocabulary or first.max_length != other.max_length:
+    alike = len(first.position_embedding) == len(other.position_embedding) and first.period == other.period
+    if first.vocabulary != other.vocabulary or not alike:
         raise ModelError(
             f"{first!r} and {other!r} list different tokens, or in another order, or differ in the longest input; "
             "make them equal with beside.reconciled first."
@@ -89,7 +92,7 @@ def weights_of(transformers: Sequence[Transformer]) -> int:
     width = sum(t.width for t in transformers)
     units = sum(2 * count_hidden(t.layers) for t in transformers)
     rows = sum(2 * len(h.query) + 2 * len(h.value) for t in transformers for layer in t.layers for h in layer.heads)
-    return width * (units + rows + transformers[0].max_length + len(transformers[0].vocabulary))
+    return width * (units + rows + len(transformers[0].position_embedding) + len(transformers[0].vocabulary))
 
 
 def letters(count: int) -> list[str]:
@@ -185,7 +188,8 @@ def reconciled(
     """
     format = None if format is None else as_format(format)
     chosen = [t if format is None or t.format == format else t.in_format(format) for t in transformers]
-    first, length = chosen[0], min(t.max_length for t in chosen)
+    chosen = of_one_length(chosen)
+    first = chosen[0]
     shared = tuple(token for token in first.vocabulary if all(token in t.vocabulary for t in chosen))
     if not shared:
         raise ModelError("these transformers have no token in common; they cannot read the same inputs.")
@@ -200,7 +204,16 @@ def reconciled(
                     f"token {unknown[0]!r} is in the vocabulary of {t!r} but not of all; pass common=True to keep the "
                     f"tokens that all know ({' '.join(shared)})."
                 )
-    return [_restricted(t, shared, answers or first.answers, length) for t in chosen]
+    return [_restricted(t, shared, answers or first.answers) for t in chosen]
+
+
+def of_one_length(transformers: Sequence[Transformer]) -> list[Transformer]:
+    """The transformers with positions alike: up to the shortest longest input; or, all without end, in one period."""
+    length = min(t.max_length for t in transformers)
+    if length < inf:
+        return [t if t.max_length == length else t.to_length(int(length)) for t in transformers]
+    period, beginning = lcm(*(t.period for t in transformers if t.period)), max(t.beginning for t in transformers)
+    return [t if (t.period, t.beginning) == (period, beginning) else t.repeating(period, beginning) for t in transformers]
 
 
 def check_alike(first: Transformer, other: Transformer) -> None:
@@ -224,8 +237,8 @@ def _check_answers(first: Transformer, other: Transformer) -> None:
         )
 
 
-def _restricted(t: Transformer, tokens: tuple[str, ...], answers: tuple[str, ...], length: int) -> Transformer:
-    if t.vocabulary == tokens and t.answers == answers and t.max_length == length:
+def _restricted(t: Transformer, tokens: tuple[str, ...], answers: tuple[str, ...]) -> Transformer:
+    if t.vocabulary == tokens and t.answers == answers:
         return t
     return t.replace(
         vocabulary=tokens,
@@ -233,7 +246,6 @@ def _restricted(t: Transformer, tokens: tuple[str, ...], answers: tuple[str, ...
         answers=answers,
         output=t.output[[t.answers.index(answer) for answer in answers]],
         output_bias=None if t.output_bias is None else t.output_bias[[t.answers.index(answer) for answer in answers]],
-        position_embedding=t.position_embedding[:length],
     )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from glyptic.arguments import checked, shown
-from glyptic.carve.beside import beside, check_alike
+from glyptic.carve.beside import beside, check_alike, of_one_length
 from glyptic.carve.building import Draft, Number, Unit, clear
 from glyptic.carve.coordinates import as_layer, fresh, refuse_output_bias, widen, widen_layer, widened
 from glyptic.carve.deciding import (
@@ -192,8 +192,7 @@ def _reading(a: Transformer, vocabulary: tuple[str, ...]) -> Transformer:
 
 
 def _shortened(a: Transformer, b: Transformer) -> tuple[Transformer, Transformer]:
-    length = min(a.max_length, b.max_length)
-    a, b = (t.replace(position_embedding=t.position_embedding[:length]) for t in (a, b))
+    a, b = of_one_length([a, b])
     return a, b
 
 

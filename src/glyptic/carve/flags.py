@@ -70,7 +70,7 @@ def codes(
     if constant in columns:
         raise ModelError(f"{shown(constant)} is the name of a bit already; choose another for the constant.")
     if constant:
-        columns[constant] = [1] * transformer.max_length
+        columns[constant] = [1] * len(transformer.position_embedding)
     return carved(transformer, widen(transformer, columns, positions=columns), "flags.codes", [], [ONE])
 
 
@@ -81,11 +81,18 @@ def code_columns(name: str, numbers: Sequence[int]) -> dict[str, list[int]]:
     return {bit: [row[bit] for row in rows] for bit in space}
 
 
+def refuse_repeating(transformer: Transformer, what: str) -> None:
+    """Positions without end have no code of finitely many bits."""
+    if transformer.period is not None:
+        raise ModelError(f"{what} needs a longest input, and positions repeat without end; bound it first: to_length(64).")
+
+
 def pointed(transformer: Transformer, of: Callable[[int], int]) -> list[int]:
     """of(0), of(1), …: for each position the one that it points at."""
     if not callable(of):
         raise refused("of", of, "a function from positions to positions")
-    numbers = [of(i) for i in range(transformer.max_length)]
+    refuse_repeating(transformer, "a code of its positions")
+    numbers = [of(i) for i in range(len(transformer.position_embedding))]
     places(transformer, numbers, "of(position)")
     return [int(number) for number in numbers]
 
@@ -116,7 +123,7 @@ def flag_name(places: Sequence[int], wanted: bool) -> str:
 def flag_column(transformer: Transformer, places: Iterable[int], wanted: bool = True) -> list[int]:
     """1 at the places and 0 elsewhere; the other way round if not wanted."""
     chosen = set(places)
-    return [int((i in chosen) == wanted) for i in range(transformer.max_length)]
+    return [int((i in chosen) == wanted) for i in range(len(transformer.position_embedding))]
 
 
 def _flag(

@@ -15,7 +15,7 @@ from glyptic.carve import names as named
 from glyptic.carve.building import Draft, Row
 from glyptic.carve.coordinates import append, refuse_norms, widen
 from glyptic.carve.facts import EXP_VANISHES, ONE, Fact, require, scaled_exp_vanishes
-from glyptic.carve.flags import code_columns, ensure, pointed
+from glyptic.carve.flags import code_columns, ensure, pointed, refuse_repeating
 from glyptic.carve.frames import carved, reads, writes
 from glyptic.carve.spaces import Space
 from glyptic.errors import ModelError
@@ -105,8 +105,9 @@ def _with_targets(transformer: Transformer, target: Sequence[str]) -> Transforme
 
 def with_codes(transformer: Transformer) -> tuple[Transformer, list[str], str]:
     """The transformer with codes of its positions and a constant 1, and the names of both."""
-    columns = code_columns("place", range(transformer.max_length))
-    columns["one"] = [1] * transformer.max_length
+    refuse_repeating(transformer, "a code of its positions")
+    columns = code_columns("place", range(len(transformer.position_embedding)))
+    columns["one"] = [1] * len(transformer.position_embedding)
     wide, names = ensure(transformer, columns)
     *code, one = (names[name] for name in columns)
     return wide, code, one
@@ -134,7 +135,8 @@ def check_seen(transformer: Transformer, i: int, j: int) -> None:
 
 def places_space(transformer: Transformer) -> Space:
     """The code of a position's number."""
-    return Space.binary("place", transformer.max_length)
+    refuse_repeating(transformer, "a code of its positions")
+    return Space.binary("place", len(transformer.position_embedding))
 
 
 __all__ = ["fetch", "position"]

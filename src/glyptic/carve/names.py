@@ -72,6 +72,12 @@ def places(transformer: Transformer, chosen: Any, what: str = "positions") -> tu
             raise refused(what, i, "whole numbers")
         if not 0 <= int(i) < transformer.max_length:
             raise ModelError(f"position {i} does not exist; positions go from 0 to {transformer.max_length - 1}.")
+        if transformer.period is not None and int(i) >= transformer.beginning:
+            period = transformer.period
+            raise ModelError(
+                f"position {i} is among those that repeat every {period}, so it cannot be told from later ones; "
+                f"write the transformer with a longer beginning first: repeating({period}, {int(i) + 1})."
+            )
     return tuple(sorted({int(i) for i in listed}))
 
 

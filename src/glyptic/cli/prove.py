@@ -280,7 +280,7 @@ class ProveCommand:
 
         self._asked()
         model = programs.open(self.model, format)
-        longest = model.max_length if self.max_length is None else self.max_length
+        longest = self.max_length  # None: as long as the model reads, or without end
         lengths: dict[str, Any] = {"min_length": self.min_length, "steps": parse_steps(self.steps)}
         if self.other:
             return questions.equivalence(model, programs.open(self.other, format), longest, **lengths)

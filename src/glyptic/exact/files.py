@@ -69,6 +69,7 @@ def names_as_json(transformer: Transformer) -> dict[str, Any]:
         "answers": list(transformer.answers),
         "options": asdict(transformer.options),
         **({"choices": chosen} if chosen else {}),
+        **({} if transformer.period is None else {"period": transformer.period}),
     }
 
 
@@ -176,6 +177,7 @@ def _assemble(config: dict[str, Any], tensors: dict[str, np.ndarray]) -> Transfo
         frames_from_json(config.get("history", [])),
         arrays.optional(Norm, "embedding_norm"),
         arrays.take("output_bias") if "output_bias" in arrays.left else None,
+        config.get("period"),
     )
     if arrays.chosen:
         raise FileError(f"{CONFIG}: choices.{printable(next(iter(arrays.chosen)))} is a choice that no part of it has.")
@@ -219,6 +221,9 @@ def _read_config(path: Path, within: str | os.PathLike[str] | None) -> dict[str,
         heads = layer.get("heads") if isinstance(layer, dict) else None
         if not isinstance(heads, int) or isinstance(heads, bool) or heads < 0:
             raise FileError(f"{shown}: layers.{l}.heads must be a count, and it is {brief(heads)}.")
+    period = config.get("period")
+    if period is not None and (type(period) is not int or period < 1):
+        raise FileError(f"{shown}: period must be a count, and it is {brief(period)}.")
     if not re.fullmatch(r"[0-9a-f]{64}", config["weights_sha256"]):
         raise FileError(f"{shown}: weights_sha256 must be 64 hexadecimal digits.")
     return config

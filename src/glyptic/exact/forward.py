@@ -185,7 +185,7 @@ def embed(
     if positions is None:
         positions = np.arange(first, first + tokens.shape[0])
     of_tokens = np.moveaxis(prepared.token_embedding[tokens], -1, 0)
-    of_positions = prepared.position_embedding[positions].T[:, :, None]
+    of_positions = prepared.position_embedding[prepared.transformer.rows_of(positions)].T[:, :, None]
     residual = prepared.arithmetic.add(of_tokens, of_positions)
     observer.record("embedding", residual)
     if prepared.embedding_norm is not None:

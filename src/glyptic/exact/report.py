@@ -42,7 +42,7 @@ def describe(transformer: Transformer) -> str:
 
 
 def _summary(transformer: Transformer) -> str:
-    format, options = transformer.format, transformer.options
+    format, options, period = transformer.format, transformer.options, transformer.period
     numbers = "rationals"
     if not isinstance(format, Exact):
         ties = "even" if format.ties == "even" else "the smaller"
@@ -54,7 +54,7 @@ def _summary(transformer: Transformer) -> str:
         "engine": engine,
         "vocabulary": " ".join(transformer.vocabulary),
         "answers": " ".join(transformer.answers),
-        "longest input": transformer.max_length,
+        "longest input": transformer.max_length if period is None else f"any: positions repeat every {period}",
         "layers": len(transformer.layers),
         "options": ", ".join(f"{key} {value}" for key, value in vars(options).items()),
     }
@@ -98,7 +98,7 @@ def _cost(transformer: Transformer) -> str:
         if layer.feed_forward:
             matrices = (layer.feed_forward.w1, layer.feed_forward.w2, layer.feed_forward.gate)
             position += sum(int(np.count_nonzero(m)) for m in matrices if m is not None)
-    n = transformer.max_length
+    n = len(transformer.position_embedding)  # where positions repeat, the beginning and one period
     total = n * position + n * (n + 1) // 2 * pair
     return (
         f"cost: {position} multiply-adds a position, {pair} a pair of positions; {total} for an input of length {n}"

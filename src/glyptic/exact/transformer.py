@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
@@ -52,6 +53,7 @@ from glyptic.text import printable
 
 if TYPE_CHECKING:
     from glyptic.exact.running import Batch, Engine, Run
+    from glyptic.states.machines import Machine
 
 _MEANINGS = dict(zip(WORDS_BELOW, ("a run that met 0/0", "a tie"), strict=True))
 Input = str | Sequence[str]
@@ -279,6 +281,7 @@ class TransformerChanges(TypedDict, total=False):
     history: Iterable[Frame]
     embedding_norm: Norm | None
     output_bias: Codes | None
+    period: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,7 +298,7 @@ class Transformer(Showing):
     vocabulary: tuple[str, ...]
     coordinates: tuple[str, ...]
     token_embedding: Codes  # (len(vocabulary), d)
-    position_embedding: Codes  # (max_length, d)
+    position_embedding: Codes  # (max_length, d); with a period, what is read first and then the rows that repeat
     layers: tuple[Layer, ...]
     output: Codes  # (len(answers), d)
     answers: tuple[str, ...]
@@ -305,6 +308,7 @@ class Transformer(Showing):
     history: tuple[Frame, ...] = ()  # what constructions did; see `frame`
     embedding_norm: Norm | None = None  # of [θ_TE(x_i) + θ_PE(i)], before the first layer
     output_bias: Codes | None = None  # (len(answers),), added to θ_OUTPUT h_n
+    period: int | None = None  # so many last rows of the position embedding repeat without end
 
     @classmethod
     def of(
@@ -325,10 +329,19 @@ class Transformer(Showing):
         history: Iterable[Frame] = (),
         embedding_norm: Norm | None = None,
         output_bias: Any = None,
+        period: int | None = None,
     ) -> Transformer:
-        """A transformer from numbers; without a position embedding, `max_length` positions of zeros (16 if it is not said)."""
+        """A transformer from numbers; without a position embedding, `max_length` positions of zeros (16 if it is not said).
+
+        With a `period`, the last so many rows of the position embedding repeat, and inputs may have any length:
+
+        >>> T = Transformer.of("fixed:4", "ab", ["even"], [[0], [0]], [[1], [-1]], ["YES", "NO"],
+        ...                    position_embedding=[[-1], [1]], period=2)
+        >>> T.max_length, T.answer("ab" * 50), T.answer("a" * 101)
+        (inf, 'YES', 'NO')
+        """
         format, names = as_format(format), _names(coordinates, "coordinates")
-        positions = _position_embedding(position_embedding, max_length, len(names))
+        positions = _position_embedding(position_embedding, max_length, len(names), period)
         return cls(
             format,
             _names(vocabulary, "vocabulary"),
@@ -344,6 +357,7 @@ class Transformer(Showing):
             history,  # type: ignore[arg-type]  # and this
             embedding_norm,
             None if output_bias is None else encode(output_bias, format, "output_bias"),
+            period,
         )
 
     def __post_init__(self) -> None:
@@ -362,6 +376,8 @@ class Transformer(Showing):
             check_codes(array, self.format, part)
         _check_norms(self)
         _check_scale(self)
+        if self.period is not None:
+            object.__setattr__(self, "period", Count(1, len(self.position_embedding))("period", self.period))
         _check_positions(self)
 
     # Sizes -------------------------------------------------------------------------------------------------------------
@@ -372,9 +388,51 @@ class Transformer(Showing):
         return len(self.coordinates)
 
     @property
-    def max_length(self) -> int:
-        """n_max, the longest input."""
-        return len(self.position_embedding)
+    def max_length(self) -> float:
+        """n_max, the longest input: a whole number, or ∞ (`math.inf`) where positions repeat."""
+        return len(self.position_embedding) if self.period is None else inf
+
+    def position_rows(self, first: int, count: int) -> np.ndarray:
+        """The rows of the position embedding that positions `first`, `first` + 1, … read.
+
+        >>> T = Transformer.of("fixed:4", "a", ["x"], [[0]], [[1]], ["NO"], position_embedding=[[0], [1], [2]], period=2)
+        >>> T.position_rows(0, 7).tolist()
+        [0, 1, 2, 1, 2, 1, 2]
+        """
+        return self.rows_of(np.arange(first, first + count))
+
+    def rows_of(self, places: np.ndarray) -> np.ndarray:
+        """The rows of the position embedding that positions read."""
+        rows = len(self.position_embedding)
+        if self.period is None:
+            return places
+        return np.where(places < rows, places, rows - self.period + (places - rows) % self.period)
+
+    @property
+    def beginning(self) -> int:
+        """How many positions there are before those that repeat; where none do, all."""
+        return len(self.position_embedding) - (self.period or 0)
+
+    def repeating(self, period: int, beginning: int = 0) -> Transformer:
+        """The same transformer, written with another period, and a beginning of so many positions, where that is the same.
+
+        >>> T = Transformer.of("fixed:4", "a", ["x"], [[0]], [[1]], ["NO"], position_embedding=[[1], [2]], period=2)
+        >>> T.repeating(4, 1).position_embedding[:, 0].tolist()     # codes: 16 is 1
+        [16, 32, 16, 32, 16]
+        """
+        period, beginning = Count(1)("period", period), Count(0)("beginning", beginning)
+        if self.period is None or period % self.period or beginning < self.beginning:
+            raise ModelError(f"the positions of {self!r} do not repeat every {period} from position {beginning} on.")
+        affordable("position_embedding", beginning + period, self.width)
+        return self.replace(position_embedding=self.position_embedding[self.position_rows(0, beginning + period)], period=period)
+
+    def to_length(self, length: int) -> Transformer:
+        """The same transformer for inputs up to a length only."""
+        length = Count(1)("length", length)
+        if length > self.max_length:
+            raise ModelError(f"{self!r} has {self.max_length} positions, fewer than {length}.")
+        affordable("position_embedding", length, self.width)
+        return self.replace(position_embedding=self.position_embedding[self.position_rows(0, length)], period=None)
 
     def coordinate(self, name: str) -> int:
         """The index of a coordinate; an unknown name is an error that lists the known ones."""
@@ -406,8 +464,8 @@ class Transformer(Showing):
         """Whether two transformers are equal in every part."""
         if not isinstance(other, Transformer):
             return False
-        own = (self.format, self.vocabulary, self.coordinates, self.answers, self.options, len(self.layers))
-        if own != (other.format, other.vocabulary, other.coordinates, other.answers, other.options, len(other.layers)):
+        names = ("format", "vocabulary", "coordinates", "answers", "options", "period")
+        if any(getattr(self, name) != getattr(other, name) for name in names) or len(self.layers) != len(other.layers):
             return False
         if choices(self) != choices(other):
             return False
@@ -423,19 +481,10 @@ class Transformer(Showing):
 
     def tokens(self, text: Input) -> tuple[str, ...]:
         """An input as tokens: a string is read by characters if all tokens are single characters, else by words."""
-        if isinstance(text, str):
-            text = list(text) if all(len(token) == 1 for token in self.vocabulary) else text.split()
-        if not isinstance(text, Sequence | np.ndarray) or not is_list(text):
-            raise refused("the input", text, "a text or a list of tokens")
-        if not len(text):
-            raise InputError("the input is empty; a transformer reads at least one token.")
-        for place, token in enumerate(text):
-            if not isinstance(token, str) or token not in self.vocabulary:
-                known = printable(" ".join(self.vocabulary))
-                raise InputError(f"unknown token {shown(token)} at position {place}; the vocabulary is {known}.")
-        if len(text) > self.max_length:
-            raise InputError(f"the input has {len(text)} tokens; this transformer reads at most {self.max_length}.")
-        return tuple(text)
+        tokens = tokens_of(text, self.vocabulary)
+        if len(tokens) > self.max_length:
+            raise InputError(f"the input has {len(tokens)} tokens; this transformer reads at most {self.max_length}.")
+        return tokens
 
     def run(self, text: Input, *, steps: int = 1, trace: Trace = False, engine: Engine = "auto") -> Run:
         """One input: its answer, chain of thought and trace; see `glyptic.exact.running.run`."""
@@ -484,6 +533,13 @@ class Transformer(Showing):
 
         return report(self)
 
+    def machine(self, states: int | None = None, **limits: Any) -> Machine:
+        """The exact automaton of this transformer, in so many states at most; see `glyptic.states.machine`."""
+        from glyptic.states.machines import machine
+
+        given: Any = {} if states is None else {"states": states}
+        return machine(self, **given, **limits)
+
     def __invert__(self) -> Transformer:
         """The decider that answers YES where this one answers NO."""
         from glyptic.carve.closure import negation
@@ -507,6 +563,21 @@ class Transformer(Showing):
         from glyptic.carve.closure import exclusive
 
         return exclusive(self, other) if isinstance(other, Transformer) else NotImplemented
+
+
+def tokens_of(text: Input, vocabulary: tuple[str, ...]) -> tuple[str, ...]:
+    """A text, or a list of tokens, as tokens of a vocabulary; one at least."""
+    if isinstance(text, str):
+        text = list(text) if all(len(token) == 1 for token in vocabulary) else text.split()
+    if not isinstance(text, Sequence | np.ndarray) or not is_list(text):
+        raise refused("the input", text, "a text or a list of tokens")
+    if not len(text):
+        raise InputError("the input is empty; a transformer reads at least one token.")
+    for place, token in enumerate(text):
+        if not isinstance(token, str) or token not in vocabulary:
+            known = printable(" ".join(vocabulary))
+            raise InputError(f"unknown token {shown(token)} at position {place}; the vocabulary is {known}.")
+    return tuple(text)
 
 
 def parts(transformer: Transformer) -> Iterator[tuple[str, Codes, tuple[int, ...]]]:
@@ -633,8 +704,14 @@ def _names(given: Any, what: str) -> tuple[Any, ...]:
         raise ModelError(f"{what} is {shown(given)}, and must be a list of names.") from None
 
 
-def _position_embedding(given: Any, max_length: int | None, width: int) -> Any:
+def _position_embedding(given: Any, max_length: int | None, width: int, period: int | None = None) -> Any:
     """What is given, or zeros; where both are said they must agree."""
+    if period is not None:
+        if max_length is not None:
+            raise ModelError("max_length and period are both said, and with a period inputs have any length; leave one out.")
+        period = Count(1)("period", period)
+        affordable("position_embedding", period, width)
+        return np.zeros((period, width)) if given is None else given
     if max_length is not None:
         max_length = Count(1)("max_length", max_length)
     if given is None:

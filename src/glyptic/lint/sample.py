@@ -14,6 +14,7 @@ from glyptic.exact import Transformer
 from glyptic.exact.forward import Prepared
 from glyptic.exact.running import Batch, prepared_for
 
+_BEYOND = 8  # positions after two periods, of inputs that have no longest
 _STAGES = ("embedding", "embedding_norm", "*.after_*", "final_norm", "*.hidden", "*.head.*")
 
 
@@ -76,10 +77,11 @@ def sample_inputs(transformer: Transformer, count: int) -> tuple[tuple[tuple[str
     chosen, left = f"all {len(texts)} inputs up to length {length}", count - len(texts)
     if length == transformer.max_length:
         return tuple(texts), chosen
-    sizes = range(transformer.max_length, length, -1)
+    longest = int(min(transformer.max_length, 2 * len(transformer.position_embedding) + _BEYOND))
+    sizes = range(longest, length, -1)
     texts += [(token,) * size for size in sizes for token in vocabulary][: left // 2]
     rng = np.random.default_rng(0)
     while len(texts) < count:
-        size = int(rng.integers(length + 1, transformer.max_length + 1))
+        size = int(rng.integers(length + 1, longest + 1))
         texts.append(tuple(vocabulary[i] for i in rng.integers(0, len(vocabulary), size)))
     return tuple(texts), f"{chosen} and {left} longer ones, of one token or at random"

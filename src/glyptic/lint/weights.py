@@ -149,8 +149,8 @@ def fixed_last_position(sample: Sample) -> Iterator[Finding]:
     transformer, lengths = sample.transformer, np.array([len(text) for text in sample.texts])
     for k, name in enumerate(transformer.coordinates if transformer.max_length > 2 else ()):
         places = np.flatnonzero(transformer.position_embedding[:, k])
-        if len(places) != 1 or places[0] == 0:
-            continue
+        if len(places) != 1 or places[0] == 0 or (transformer.period and places[0] >= transformer.beginning):
+            continue  # what repeats is at no one position
         position = int(places[0])
         without = transformer.position_embedding.copy()
         without[:, k] = 0

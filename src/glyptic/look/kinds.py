@@ -19,6 +19,7 @@ SHOWN_BY: dict[str, str] = {
     "Vacuous": "glyptic.look.values.proof:proof_view",
     "Unknown": "glyptic.look.values.proof:proof_view",
     "Automaton": "glyptic.look.values.automaton:automaton_view",
+    "Machine": "glyptic.look.values.automaton:moore_view",
     "Sweep": "glyptic.look.values.grid:sweep_view",
     "LeastPrecision": "glyptic.look.values.grid:precision_view",
     **dict.fromkeys(

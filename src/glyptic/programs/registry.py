@@ -117,8 +117,16 @@ EXAMPLES: Mapping[str, ModelKind] = {
     name: ModelKind(name, f"glyptic.carve.examples:{name.replace('-', '_')}")
     for name in ("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random")
 }
+_ENDLESS = (  # without positions, for every length
+    *("occurs", "at-least", "exactly", "subsequence", "same-ends", "averaging-majority", "counting-majority"),
+    *("starts-with", "ends-with", "factor", "last-of", "nested"),
+)
+ENDLESS: Mapping[str, ModelKind] = {
+    name: ModelKind(name, f"glyptic.carve.examples:{name.replace('-', '_')}") for name in _ENDLESS
+}
 KINDS: dict[str, ModelKind] = {
     **EXAMPLES,
+    **ENDLESS,
     "regex": ModelKind("regex", "glyptic.programs.automata:by_expression"),
     "tomita": ModelKind("tomita", "glyptic.programs.automata:by_number"),
 }

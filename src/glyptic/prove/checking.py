@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -18,11 +20,12 @@ from glyptic.prove.elements.counting import count_values
 from glyptic.prove.methods.enumeration.deciding import EnumerationLimits, enumerate_claim
 from glyptic.prove.verdicts.answers import Unknown, Verdict
 
-Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds"]
+Method = Literal["auto", "enumerate", "smt", "symbolic", "bounds", "states"]
 Rules = Literal["simplified", "plain"]  # as in smt.questions, which is loaded only when solvers are asked
 Journal = Annotated[str | Path, Writable()]
 Progress = bool | Callable[[int, int], object]  # a bar, nothing, or a function told how many inputs are done, and of how many
 BOUNDED = 5.0  # seconds of processor time that `auto` gives to bounds before it asks the solvers
+TRIED_BY_STATES, FEW_STATES = 3.0, 20_000  # seconds and states that `auto` gives to states before it makes diagrams
 ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
 
 
@@ -70,10 +73,11 @@ def check(
 ) -> Verdict:
     """Decide a claim, in its own format or another.
 
-    `auto` enumerates up to 2^24 inputs or combinations of values. Beyond that inputs become decision diagrams (`symbolic`), or
-    are enumerated after all where these grow too large, or a `journal` is given; dense layers are bounded box by box (`bounds`),
-    and what that leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on
-    from there when it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
+    `auto` enumerates up to 2^24 inputs or combinations of values. More inputs, and those of every length, are decided by the
+    `states` of their transformers where these are few; other inputs become decision diagrams (`symbolic`), or are enumerated
+    after all where these grow too large, or a `journal` is given; dense layers are bounded box by box (`bounds`), and what that
+    leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on from there when
+    it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
     `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
     layers to the solvers as they are, without the rules by which terms are simplified. `progress` shows a bar over an
     enumeration, or is a function that is told, as it goes on, how many inputs are done and of how many.
@@ -102,8 +106,8 @@ def check(
     """
     claim = in_format(claim, None if format is None else as_format(format))
     _refuse_idle(method, terms, journal, megabytes)
-    first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None)
-    if first is not None and (method in ("symbolic", "bounds") or _settled(first)):
+    first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None, progress, count_all)
+    if first is not None and (method in ("symbolic", "bounds", "states") or _endless(claim) or _settled(first)):
         return first
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove.methods import smt
@@ -127,12 +131,26 @@ def _refuse_idle(method: Method, terms: Rules, journal: str | Path | None, megab
         raise InputError(f"megabytes bounds solvers, and method={method!r} asks none; leave it out.")
 
 
-def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool) -> Verdict | None:
-    """What is said without running everything, by diagrams of inputs or bounds on dense layers; None if neither is asked."""
+def _endless(claim: Claim) -> bool:
+    return isinstance(claim.subject, Inputs) and claim.subject.endless
+
+
+def _at_once(
+    claim: Claim, method: Method, seconds: float | None, journal: bool, progress: Progress, count_all: bool
+) -> Verdict | None:
+    """What is said without running everything, by states, diagrams, or bounds on dense layers; None if none of these is asked."""
     subject = claim.subject
-    if method == "symbolic" or (
-        method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal
-    ):
+    many = method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal
+    if method == "states" or (many and not count_all) or (method == "auto" and _endless(claim)):  # states count nothing
+        from glyptic.prove.methods import states
+
+        if method == "states" or _endless(claim):
+            with _bar(progress) as report:
+                return states.check(claim, seconds=seconds, report=report)
+        by_states = states.check(claim, seconds=min(TRIED_BY_STATES, seconds or inf), states=FEW_STATES)
+        if _settled(by_states):
+            return by_states
+    if method == "symbolic" or many:
         from glyptic.prove.methods import symbolic
 
         return symbolic.check(claim, seconds=seconds)
@@ -143,6 +161,23 @@ def _at_once(claim: Claim, method: Method, seconds: float | None, journal: bool)
             return bounds.check(claim) if seconds is None else bounds.check(claim, seconds=seconds)
         return bounds.check(claim, seconds=BOUNDED if seconds is None else min(seconds, BOUNDED))
     return None
+
+
+@contextmanager
+def _bar(progress: Progress) -> Iterator[Callable[[Any], object] | None]:
+    """A bar of the states that were found and of those not yet followed, if one is wanted."""
+    if progress is not True:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(unit=" states", delay=1, leave=False) as bar:
+
+        def report(now: Any) -> None:
+            bar.set_description(f"layer {now.layer}, {now.frontier:,} left", refresh=False)
+            bar.update(now.states - bar.n)
+
+        yield report
 
 
 def _settled(verdict: Verdict) -> bool:

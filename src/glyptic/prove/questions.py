@@ -20,9 +20,12 @@ Language = Automaton | Callable[[Any], bool]  # a predicate is true of the texts
 
 @checked
 def equivalent(
-    a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1, **limits: Unpack[Limits]
-) -> Verdict:
+    a: Transformer, b: Transformer, max_length: Length | None = None, *, min_length: Length = 1, steps: Steps = 1,
+    **limits: Unpack[Limits],
+) -> Verdict:  # fmt: skip
     """Whether two transformers give the same answer to every input up to a length; TIE and 0/0 count as answers.
+
+    Without a length: up to the longest that both read, which is every length where positions repeat in both.
 
     With several steps of chain of thought, every step's answer is compared.
     """
@@ -30,7 +33,9 @@ def equivalent(
 
 
 @checked
-def equivalence(a: Transformer, b: Transformer, max_length: Length, *, min_length: Length = 1, steps: Steps = 1) -> Claim:
+def equivalence(
+    a: Transformer, b: Transformer, max_length: Length | None = None, *, min_length: Length = 1, steps: Steps = 1
+) -> Claim:
     """The claim behind `equivalent`."""
     subject = inputs(a, b, max_length=max_length, min_length=min_length, steps=steps)
     same: Condition = answer("a") == answer("b") if max(subject.steps) == 1 else SameChains("a", "b")
@@ -56,8 +61,7 @@ def recognition(
         if word not in transformer.answers:
             shown = ", ".join(transformer.answers)
             raise ClaimError(f"the transformer never answers {word!r}; its answers are {shown}: say yes= and no=.")
-    longest = transformer.max_length if max_length is None else max_length
-    subject = inputs(transformer, max_length=longest, min_length=min_length, steps=steps)
+    subject = inputs(transformer, max_length=max_length, min_length=min_length, steps=steps)
     inside = accepted(of) if isinstance(of, Automaton) else holds(of)
     return Claim(subject, (inside >> (answer() == yes)) & (~inside >> (answer() == no)), name="language")
 
@@ -76,8 +80,7 @@ def decisiveness(
     transformer: Transformer, max_length: Length | None = None, *, min_length: Length = 1, steps: Steps = 1
 ) -> Claim:
     """The claim behind `decisive`."""
-    longest = transformer.max_length if max_length is None else max_length
-    subject = inputs(transformer, max_length=longest, min_length=min_length, steps=steps)
+    subject = inputs(transformer, max_length=max_length, min_length=min_length, steps=steps)
     return Claim(subject, (answer() != "TIE") & (answer() != "UNDEFINED"), name="decisive")
 
 
@@ -95,6 +98,5 @@ def never_zero_attention(
 @checked
 def defined_attention(transformer: Transformer, max_length: Length | None = None, min_length: Length = 1) -> Claim:
     """The claim behind `never_zero_attention`."""
-    longest = transformer.max_length if max_length is None else max_length
-    subject = inputs(transformer, max_length=longest, min_length=min_length)
+    subject = inputs(transformer, max_length=max_length, min_length=min_length)
     return Claim(subject, Defined(attention=True), name="never 0/0 in the layers")

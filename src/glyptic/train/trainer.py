@@ -31,7 +31,7 @@ from glyptic.nn import Model, ModelConfig, build
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
 from glyptic.train.distributed import STAGING, Strategy, Team, joined
-from glyptic.train.folders import MOMENTS, STATE, Progress, Row, RunFolder, identity_of, state_file
+from glyptic.train.folders import MOMENTS, STATE, Row, RunFolder, RunProgress, identity_of, state_file
 from glyptic.train.metrics import LogName, MetricsLog, open_logs
 from glyptic.train.optimizer import adamw
 from glyptic.train.plan import Plan
@@ -248,16 +248,16 @@ class _Trainer:
 
     # ------------------------------------------------------------------ files
 
-    def _open(self) -> Progress:
+    def _open(self) -> RunProgress:
         """Where the run stands: at its beginning, or at its last checkpoint, whose weights the model is given."""
         if self.folder is None:
-            return Progress()
+            return RunProgress()
         if self.team.leads:
             self.folder.begin(identity_of(self.task, fingerprint(self.model), self.model.config, self.plan))
         self.team.wait()
         progress = self.folder.progress()
         if progress is None:
-            return Progress()
+            return RunProgress()
         if self.team.leads:
             self.folder.tidy("last", ["model.safetensors", *(path.name for path in self.folder.moments())])
         self.team.wait()

@@ -3,6 +3,9 @@
     tokens      contains, first_equals_last, palindromes
     counting    majority, modular, parity
     balanced    brackets, of several kinds, up to a depth
+    endless     without positions, for every length: occurs, at_least, exactly, subsequence, same_ends,
+                averaging_majority, counting_majority
+    endless_hard   the same by hard attention: starts_with, last_of, ends_with, factor, nested
     parts       what they are made of: look-up, total, position codes
 
 >>> from glyptic.carve import examples
@@ -25,6 +28,18 @@ if TYPE_CHECKING:
     from glyptic.carve.examples.counting import majority as majority
     from glyptic.carve.examples.counting import modular as modular
     from glyptic.carve.examples.counting import parity as parity
+    from glyptic.carve.examples.endless import at_least as at_least
+    from glyptic.carve.examples.endless import averaging_majority as averaging_majority
+    from glyptic.carve.examples.endless import counting_majority as counting_majority
+    from glyptic.carve.examples.endless import exactly as exactly
+    from glyptic.carve.examples.endless import occurs as occurs
+    from glyptic.carve.examples.endless import same_ends as same_ends
+    from glyptic.carve.examples.endless import subsequence as subsequence
+    from glyptic.carve.examples.endless_hard import ends_with as ends_with
+    from glyptic.carve.examples.endless_hard import factor as factor
+    from glyptic.carve.examples.endless_hard import last_of as last_of
+    from glyptic.carve.examples.endless_hard import nested as nested
+    from glyptic.carve.examples.endless_hard import starts_with as starts_with
     from glyptic.carve.examples.tokens import contains as contains
     from glyptic.carve.examples.tokens import first_equals_last as first_equals_last
     from glyptic.carve.examples.tokens import palindromes as palindromes

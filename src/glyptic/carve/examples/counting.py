@@ -74,7 +74,8 @@ def _wrong_majority(decider: Transformer, letter: str) -> str | None:
     other = next((token for token in decider.vocabulary if token != letter), None)
     if other is None:
         return None
-    more, half = (decider.max_length - 1) // 2, decider.max_length // 2
+    longest = len(decider.position_embedding)
+    more, half = (longest - 1) // 2, longest // 2
     worst = {letter * (more + 1) + other * more: "YES", other * half + letter * half: "NO"}
     said = decider.run_batch(worst).answers
     wrong = (f"{shown(text)} with {answer}" for (text, right), answer in zip(worst.items(), said, strict=True) if answer != right)

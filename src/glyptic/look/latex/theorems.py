@@ -53,7 +53,8 @@ def _table(
 ) -> str:
     rows = []
     for name, said in says.items():
-        cells = [TexCell(_MARKS.get(mark, escaping.text(mark)), 1.3) for mark in (marks.get((name, scope), "") for scope in scopes)]
+        found = [marks.get((name, scope), "") for scope in scopes]
+        cells = [TexCell(_MARKS.get(mark, escaping.text(mark)), 1.3) for mark in found]
         rows.append(TexRow((_name(name), *cells)))
         if statements:
             made = TexCell.prose(said)

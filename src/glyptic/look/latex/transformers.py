@@ -86,7 +86,8 @@ class _Weights:
         counts["dimension"] = of.width
         sizes = ", ".join(about.word(f"{what}{'s' * (count != 1)} cost", count=count) for what, count in counts.items())
         name = f"\\textbf{{{titled(of, about)}}}"
-        said = [about.word("construction", name=name, format=letters(of.format), sizes=sizes, length=of.max_length)]
+        longest = of.max_length if of.period is None else r"$\infty$"
+        said = [about.word("construction", name=name, format=letters(of.format), sizes=sizes, length=longest)]
         if not isinstance(of.format, Exact):
             largest, _ = number(of.format.max)
             ties = about.word("even" if of.format.ties == "even" else "smaller")
@@ -108,7 +109,7 @@ class _Weights:
     def embeddings(self) -> list[str]:
         """Tokens and positions."""
         of = self.transformer
-        tokens, positions = [Margin.name(token) for token in of.vocabulary], _indices(of.max_length)
+        tokens, positions = [Margin.name(token) for token in of.vocabulary], _indices(len(of.position_embedding))
         return [
             *self.formulas(r"\theta_{\mathrm{TE}}", of.token_embedding.T, tokens),
             *self.formulas(r"\theta_{\mathrm{PE}}", of.position_embedding.T, positions),

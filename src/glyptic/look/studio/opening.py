@@ -84,7 +84,7 @@ def about(transformer: Transformer) -> dict[str, Any]:
         "layers": len(transformer.layers),
         "heads": sum(len(layer.heads) for layer in transformer.layers),
         "width": transformer.width,
-        "max_length": transformer.max_length,
+        "max_length": transformer.max_length if transformer.period is None else "∞",
         "vocabulary": list(transformer.vocabulary),
         "answers": list(transformer.answers),
     }

@@ -14,6 +14,7 @@ from glyptic.text import printable
 
 if TYPE_CHECKING:
     from glyptic.languages.automata import Automaton
+    from glyptic.states.machines import Machine
 
 LONGEST_WORD = 4096
 MOST_MOVES = 1 << 21  # states times symbols, of one page
@@ -34,6 +35,17 @@ def automaton_view(automaton: Automaton, word: Iterable[str] = ()) -> View:
     return machine_view(
         automaton.alphabet, automaton.moves, automaton.start, accepting=automaton.accepting, word=word, title=automaton.name
     )
+
+
+def moore_view(machine: Machine, word: Iterable[str] = ()) -> View:
+    """The automaton of a transformer, its answers as outputs; what has a longest input leads beyond it to a state of its own."""
+    moves = machine.moves.tolist()
+    outputs = [machine.word_of(state) or "–" for state in range(len(moves))]
+    if not machine.endless:
+        moves = [[len(moves) if t < 0 else t for t in row] for row in moves] + [[len(moves)] * len(machine.vocabulary)]
+        outputs.append("–")
+    title = f"{machine.name or 'a transformer'} in {machine.format}"
+    return machine_view(machine.vocabulary, moves, 0, outputs=outputs, word=word, title=title)
 
 
 def machine_view(

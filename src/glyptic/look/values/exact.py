@@ -82,7 +82,7 @@ def _title(transformer: Transformer, tokens: tuple[str, ...]) -> str:
 def _chosen(transformer: Transformer) -> tuple[str, ...]:
     """An input when none was given: tokens of the vocabulary in turn, the last first, and where there are answers that are said
     on few inputs, one on which the first two answers are not tied; short, and within the longest that is read."""
-    length = min(transformer.max_length, max(4, len(transformer.vocabulary)), _SHORT)
+    length = min(int(min(transformer.max_length, _SHORT)), max(4, len(transformer.vocabulary)), _SHORT)
     vocabulary = transformer.vocabulary
     turns = [tuple(vocabulary[(i + shift) % len(vocabulary)] for i in range(length)) for shift in range(min(4, len(vocabulary)))]
     answers = transformer.run_batch(turns).answers

@@ -17,6 +17,7 @@ from glyptic.look.pages import pack
 from glyptic.numbers import Codes
 
 _DOUBLES_HOLD = 1 << 53
+_ENDLESS = 128  # positions that a page has of a transformer whose positions repeat
 
 
 @checked
@@ -28,6 +29,8 @@ def exact_data(transformer: Transformer) -> dict[str, Any]:
     >>> data["format"], data["options"]["mask"], data["layers"][0]["heads"][0]["query"]["shape"]
     ('fixed:4', 'causal', [3, 6])
     """
+    if transformer.period is not None:
+        transformer = transformer.to_length(_ENDLESS)
     return {
         "name": transformer.name,
         "format": str(transformer.format),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from glyptic.arguments import refused
@@ -133,9 +134,10 @@ def _count(claim: Claim) -> int | None:
     from glyptic.prove.certificates.saving import size_of_claim
 
     try:
-        return size_of_claim(claim)
+        count = size_of_claim(claim)
     except GlypticError:  # of exact rationals there is no number
         return None
+    return int(count) if count < inf else None  # nor of inputs of every length
 
 
 def _example(example: Counterexample | None, kind: str) -> dict[str, Any] | None:

@@ -52,7 +52,7 @@ def make_zero(format: Format, replaced: bool = False) -> Zeroed:
 
 def left_over(made: Transformer) -> dict[str, Fraction]:
     """Coordinates that are not 0 in the last vector at the end, the data being 0."""
-    data = np.zeros((2, made.max_length, 1), np.int64)
+    data = np.zeros((2, len(made.position_embedding), 1), np.int64)
     out, _ = push(made, stream(made, data))
     last = decode(out[:, -1, 0], made.format)
     return {name: value for name, value in zip(made.coordinates, last, strict=True) if value != 0}

@@ -246,8 +246,8 @@ class _CertifiedClaim:
         """What contradicts the rest that is said, if anything does; what was checked; and what that rests on."""
         said, subject = self.said, self.claim.subject
         globally = getattr(said, "smallest", "") == "globally"
-        if said.method == "symbolic":
-            return self._compared(self._check("symbolic"), example, True)
+        if said.method in ("symbolic", "states"):
+            return self._compared(self._check(said.method), example, True)
         if not isinstance(subject.format, Exact) and (self.count_all or size_of_claim(self.claim) <= RUN_ANEW):
             return self._compared(self._check("enumerate", count_all=True), example, True)
         if globally and isinstance(subject, Inputs):
@@ -301,6 +301,7 @@ _LIMITS: dict[str, tuple[tuple[str, ...], str]] = {  # what `check` can be told 
     "enumerate": (("seconds", "engine", "backend", "workers", "progress"), "enumeration"),
     "smt": (("seconds", "megabytes", "terms"), "solvers"),
     "symbolic": (("seconds",), "decision diagrams"),
+    "states": (("seconds", "progress"), "states"),
     "bounds": (("seconds",), "bounds"),
 }
 

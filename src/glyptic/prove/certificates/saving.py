@@ -41,6 +41,7 @@ METHODS: dict[str, tuple[Method, Callable[[Claim], str]]] = {
     "enumeration": ("enumerate", describe),
     "smt": ("smt", lambda claim: str(claim.subject)),
     "symbolic": ("symbolic", describe),
+    "states": ("states", describe),
     "bounds": ("bounds", lambda claim: str(claim.subject)),
 }
 
@@ -159,7 +160,7 @@ def example_in(verdict: Verdict) -> Counterexample | None:
     return getattr(verdict, "counterexample", None) or getattr(verdict, "witness", None)
 
 
-def size_of_claim(claim: Claim) -> int:
+def size_of_claim(claim: Claim) -> float:
     """How many inputs or combinations of values a claim ranges over."""
     return claim.subject.count if isinstance(claim.subject, Inputs) else count_values(claim)
 

@@ -10,7 +10,7 @@ for some x, with x > 0: [x·x] = 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from glyptic.arguments import shown
@@ -65,6 +65,15 @@ class Claim:
 def exists(subject: Subject, condition: Condition, requires: Condition = TRUE, name: str = "") -> Claim:
     """The claim that something meets a condition; its proof has the smallest that does, the witness."""
     return Claim(subject, condition, requires, name, "some")
+
+
+def at_length(claim: Claim, length: int) -> Claim:
+    """A claim on inputs of every length as one on inputs up to a length, which can be run; others as they are."""
+    subject = claim.subject
+    if not isinstance(subject, Inputs) or not subject.endless:
+        return claim
+    length = max(length, subject.min_length)
+    return replace(claim, subject=replace(subject, max_length=length, steps=subject.steps * length))
 
 
 def _check_kinds(claim: Claim) -> None:

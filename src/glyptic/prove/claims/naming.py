@@ -112,7 +112,10 @@ def _check_attention(subject: Subject, node: e.Attention) -> None:
     for position in (node.query, node.key):
         _check_position(subject, position)
     assert not isinstance(subject, Values)
-    several = range(subject.min_length, subject.max_length + 1) if isinstance(subject, Inputs) else [subject.positions]
+    if isinstance(subject, Inputs):  # of longer ones a mask shows no less
+        several = [subject.min_length] if subject.endless else list(subject.lengths)
+    else:
+        several = [subject.positions]
     mask = transformer.options.mask
     for length in several:
         if not visible_pairs(mask, 0, length)[node.query, node.key]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import inf
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -136,18 +137,34 @@ def layers(
 
 @dataclass(frozen=True)
 class Inputs:
-    """Every input from min_length to max_length; steps[n − 1] is how many steps of chain of thought length n takes."""
+    """Every input from min_length to max_length; steps[n − 1] is how many steps of chain of thought length n takes.
+
+    Of every length where max_length is ∞ (`math.inf`); then the one entry of `steps` is for all.
+    """
 
     transformers: Mapping[str, Transformer]
-    max_length: int
+    max_length: float
     min_length: int = 1
     steps: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         names = " and ".join(t.name or key or "T" for key, t in self.transformers.items())
         start = f"{self.min_length} to " if self.min_length < self.max_length else ""
+        if self.endless:
+            start = "" if self.min_length == 1 else f"{self.min_length} and more"
         steps = f", {' '.join(map(str, self.steps))} steps" if any(step != 1 for step in self.steps) else ""
-        return f"inputs of length {start}{self.max_length} of {names} in {self.format}{steps}"
+        longest = ("" if start else "every length") if self.endless else self.max_length
+        return f"inputs of {'length ' if longest != 'every length' else ''}{start}{longest} of {names} in {self.format}{steps}"
+
+    @property
+    def endless(self) -> bool:
+        """Whether there is no longest input."""
+        return self.max_length == inf
+
+    @property
+    def lengths(self) -> range:
+        """The lengths, where there are finitely many."""
+        return range(self.min_length, int(self.max_length) + 1)
 
     @property
     def format(self) -> AnyFormat:
@@ -158,9 +175,9 @@ class Inputs:
         return next(iter(self.transformers.values())).vocabulary
 
     @property
-    def count(self) -> int:
-        """How many inputs there are."""
-        return sum(len(self.vocabulary) ** n for n in range(self.min_length, self.max_length + 1))
+    def count(self) -> float:
+        """How many inputs there are, which may be ∞."""
+        return inf if self.endless else sum(len(self.vocabulary) ** n for n in self.lengths)
 
 
 @checked
@@ -168,12 +185,23 @@ def inputs(
     transformer: Transformer,
     other: Transformer | None = None,
     *,
-    max_length: Annotated[int, Count()],
+    max_length: Annotated[int, Count()] | None = None,
     min_length: Annotated[int, Count()] = 1,
     steps: Annotated[int, Count()] | Callable[[int], int] = 1,
 ) -> Inputs:
-    """All inputs of one transformer, or of two, called a and b; steps may depend on the length."""
+    """All inputs of one transformer, or of two, called a and b, up to a length, or as long as they read; steps may depend on it.
+
+    >>> from glyptic import programs
+    >>> print(inputs(programs.open("occurs")))
+    inputs of every length of occurs in fixed:8
+    """
     named = {"": transformer} if other is None else {"a": transformer, "b": other}
+    longest = min(each.max_length for each in named.values()) if max_length is None else max_length
+    if longest == inf:
+        if callable(steps):
+            raise ClaimError("steps depend on the length, and there is no longest; say a number of steps, or max_length.")
+        return Inputs(named, inf, min_length, (steps,))
+    max_length = int(longest)
     for each in named.values():
         if max_length > each.max_length:  # before a table is made that is as long
             has = f"{each.name or 'the transformer'} has {each.max_length} positions"
@@ -220,14 +248,14 @@ def _check_lengths(subject: Inputs, transformers: list[Transformer]) -> None:
         raise ClaimError(f"the transformers read different vocabularies, {shown}.")
     if not 1 <= subject.min_length <= subject.max_length:
         raise ClaimError(f"lengths go from {subject.min_length} to {subject.max_length}; from 1 up, please.")
-    if len(subject.steps) != subject.max_length or min(subject.steps) < 1:
+    if len(subject.steps) != (1 if subject.endless else subject.max_length) or min(subject.steps) < 1:
         raise ClaimError(f"steps {' '.join(map(str, subject.steps))}: each length takes at least one.")
 
 
 def _check_steps(subject: Inputs, transformer: Transformer) -> None:
     who = transformer.name or "the transformer"
-    lengths = range(subject.min_length, subject.max_length + 1)
-    need = max(n + subject.steps[n - 1] - 1 for n in lengths)
+    lengths = range(1, 2) if subject.endless else subject.lengths
+    need = inf if subject.endless else max(n + subject.steps[n - 1] - 1 for n in lengths)
     if need > transformer.max_length:
         raise ClaimError(f"{who} has {transformer.max_length} positions; these inputs and steps need {need}.")
     unread = [answer for answer in transformer.answers if answer not in transformer.vocabulary]

@@ -57,7 +57,7 @@ def walk_of(claim: Claim, engine: Engine = "auto") -> Walk:
         for node in nodes
     )
     prepared = {name: prepared_for(t, engine) for name, t in subject.transformers.items()}
-    return Walk(prepared, subject.min_length, subject.max_length, subject.steps, stages, answers)
+    return Walk(prepared, subject.min_length, int(subject.max_length), subject.steps, stages, answers)
 
 
 def setting_of_visit(walk: Walk, visit: Visit) -> BatchSetting:
@@ -270,7 +270,8 @@ def residual_codes(subject: Layers, name: str, codes: Codes) -> Codes:
     known = {coordinate: k for k, coordinate in enumerate(transformer.coordinates)}
     for coordinate in subject.from_positions:
         if coordinate in known:
-            out[known[coordinate]] = transformer.position_embedding[: subject.positions, known[coordinate], None]
+            rows = transformer.position_rows(0, subject.positions)
+            out[known[coordinate]] = transformer.position_embedding[rows, known[coordinate], None]
     for (coordinate, position), number in subject.fixed.items():
         if coordinate in known:
             given = [constant_in(number, format)]

@@ -14,7 +14,8 @@ def describe(claim: Claim) -> str:
     """What an enumeration ranges over, with its size."""
     subject = claim.subject
     if isinstance(subject, Inputs):
-        return f"all {subject.count:,} {subject}, over {' '.join(subject.vocabulary)}"
+        count = "" if subject.endless else f"{subject.count:,} "
+        return f"all {count}{subject}, over {' '.join(subject.vocabulary)}"
     return f"all {count_values(claim):,} {'' if isinstance(subject, Layers) else 'values of '}{subject}"
 
 

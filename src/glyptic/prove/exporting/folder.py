@@ -106,6 +106,8 @@ def _refuse(claim: Claim, verdict: Verdict) -> None:
         raise InputError("the claim was left open, so there is no verdict to export.")
     if verdict.claim != str(claim):
         raise InputError(f"the verdict is about another claim, {verdict.claim!r}: export each with its own.")
+    if isinstance(claim.subject, Inputs) and claim.subject.endless:
+        raise InputError("a claim on every length is shown by the machine: export that, by glyptic machine MODEL --out FOLDER.")
     if any(each.options.products == "unrounded" for each in getattr(claim.subject, "transformers", {}).values()):
         raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
     for each in getattr(claim.subject, "transformers", {}).values():

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from glyptic.errors import FileError
@@ -77,7 +78,8 @@ def _subject_to_json(subject: Values | Layers | Inputs) -> Json:
         return {"kind": "values", "names": list(subject.names), "format": str(subject.format)}
     shared = {"transformers": {name: transformer_to_json(t) for name, t in subject.transformers.items()}}
     if isinstance(subject, Inputs):
-        lengths = {"max_length": subject.max_length, "min_length": subject.min_length, "steps": list(subject.steps)}
+        longest = None if subject.endless else subject.max_length
+        lengths = {"max_length": longest, "min_length": subject.min_length, "steps": list(subject.steps)}
         return {"kind": "inputs", **shared, **lengths}
     return {
         "kind": "block",
@@ -133,9 +135,10 @@ def _subject_from_json(part: JsonPart) -> Values | Layers | Inputs:
         return _values_from_json(part)
     if kind == "inputs":
         given = part.record("kind", "transformers", "max_length", "min_length", "steps")
-        longest, shortest = (given[name].whole(1, MOST_LENGTH) for name in ("max_length", "min_length"))
+        longest = given["max_length"].optional(lambda part: part.whole(1, MOST_LENGTH))
+        shortest = given["min_length"].whole(1, MOST_LENGTH)
         steps = tuple(given["steps"].wholes(1, 1 << 16, MOST_LENGTH))
-        return Inputs(_transformers(given["transformers"]), longest, shortest, steps)
+        return Inputs(_transformers(given["transformers"]), inf if longest is None else longest, shortest, steps)
     return _block_from_json(part)
 
 

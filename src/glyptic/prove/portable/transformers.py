@@ -51,7 +51,7 @@ def fingerprint(transformer: Transformer) -> str:
 def difference(one: Transformer, other: Transformer) -> str | None:
     """The first part in which two transformers differ, names of the whole apart; None if there is none."""
     a, b = transformer_to_json(one), transformer_to_json(other)
-    for part in ("format", "vocabulary", "coordinates", "answers", "options", "choices", "heads"):
+    for part in ("format", "vocabulary", "coordinates", "answers", "options", "choices", "heads", "period"):
         if a.get(part) != b.get(part):
             return part
     both = dict.fromkeys((*a["arrays"], *b["arrays"]))  # an array that only one of them has is a difference too
@@ -64,7 +64,7 @@ def difference(one: Transformer, other: Transformer) -> str | None:
 def transformer_from_json(part: JsonPart) -> Transformer:
     """The inverse; what does not fit together is refused, by the transformer's own checks or before."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
-    given = part.record(*names, optional=("choices",))
+    given = part.record(*names, optional=("choices", "period"))
     format = format_from_json(given["format"])
     arrays = _Arrays(given["arrays"], format, _chosen(given.get("choices")))
     layers = arrays.layers(given["heads"].wholes(0, _MOST_NAMES))
@@ -82,6 +82,7 @@ def transformer_from_json(part: JsonPart) -> Transformer:
         given["name"].text(),
         embedding_norm=arrays.optional(Norm, "embedding_norm"),
         output_bias=arrays.take("output_bias") if "output_bias" in arrays.left else None,
+        period=given["period"].whole(1, MOST_WEIGHTS) if "period" in given else None,
     )
     arrays.all_taken()
     return made

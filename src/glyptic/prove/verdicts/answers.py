@@ -42,6 +42,9 @@ class Counterexample:
         return ", ".join(shown) + (f": {seen}" if seen else "")
 
 
+EVERY_LENGTH = "all inputs of every length "  # how `over` begins where there is no longest input
+
+
 @dataclass(frozen=True)
 class Proved(Showing):
     """The claim holds, over all of what `over` says, given the assumptions; one of existence by its witness."""
@@ -66,7 +69,8 @@ class Proved(Showing):
             return f"Proved: {self.claim}\n  over {self.over}\n  {size} witness: {self.witness}"
         by = f"{self.inputs:,} inputs run" if self.inputs is not None else ", ".join(self.solvers)
         some = "" if self.satisfying in (None, self.inputs) else f", {self.satisfying:,} of them meet the precondition"
-        return f"Proved: {self.claim}\n  over {self.over}\n  by {self.method}: {by}{some}"
+        every = ", for every length" if self.over.startswith(EVERY_LENGTH) else ""
+        return f"Proved{every}: {self.claim}\n  over {self.over}\n  by {self.method}: {by}{some}"
 
 
 @dataclass(frozen=True)

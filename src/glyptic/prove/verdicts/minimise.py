@@ -15,7 +15,7 @@ import numpy as np
 from glyptic.exact.report import show_number
 from glyptic.numbers import AnyFormat, decode
 from glyptic.prove.claims import expressions as e
-from glyptic.prove.claims.claim import Claim, Inputs
+from glyptic.prove.claims.claim import Claim, Inputs, at_length
 from glyptic.prove.claims.evaluation import BatchSetting, Partial, in_scope, value
 from glyptic.prove.elements.batches import free_names, judge, setting_of_codes, setting_of_visit, walk_of
 from glyptic.prove.elements.trie import whole_visit
@@ -96,6 +96,8 @@ def example_of_codes(claim: Claim, codes: Sequence[int]) -> Counterexample:
 def example_of_input(claim: Claim, tokens: Sequence[int]) -> Counterexample:
     """An input, run again from the start in exact fractions."""
     assert isinstance(claim.subject, Inputs)
+    claim = at_length(claim, len(tokens))
+    assert isinstance(claim.subject, Inputs)
     walk = walk_of(claim, "reference")
     setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
     words = tuple(claim.subject.vocabulary[token] for token in tokens)
@@ -105,6 +107,7 @@ def example_of_input(claim: Claim, tokens: Sequence[int]) -> Counterexample:
 
 def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
     """Whether a claim on inputs fails for this one, decided in exact fractions, nothing shared."""
+    claim = at_length(claim, len(tokens))
     walk = walk_of(claim, "reference")
     setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
     return bool(judge(claim, setting)[1][0])

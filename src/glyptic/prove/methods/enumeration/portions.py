@@ -67,6 +67,9 @@ def plan(claim: Claim) -> list[Portion]:
     """All portions of a claim, those of short inputs first; together they cover everything once."""
     subject = claim.subject
     total = subject.count if isinstance(subject, Inputs) else count_values(claim)
+    if isinstance(subject, Inputs) and subject.endless:
+        raise InputError("inputs of every length are infinitely many; say max_length, or use method='states'.")
+    total = int(total)
     if total > _MOST:
         remedy = "shorten max_length" if isinstance(subject, Inputs) else "free fewer places, or use method='smt'"
         raise InputError(f"{total:.1e} elements are too many to enumerate; {remedy}.")
@@ -77,10 +80,10 @@ def plan(claim: Claim) -> list[Portion]:
 
 
 def _plan_inputs(subject: Inputs, size: int) -> list[Portion]:
-    base, depth = len(subject.vocabulary), 0
-    while depth < subject.max_length and base ** (subject.max_length - depth) > size:
+    base, depth, longest = len(subject.vocabulary), 0, int(subject.max_length)
+    while depth < longest and base ** (longest - depth) > size:
         depth += 1
-    below = [Portion(prefix, subject.max_length) for prefix in product(range(base), repeat=depth)]
+    below = [Portion(prefix, longest) for prefix in product(range(base), repeat=depth)]
     return [Portion((), depth - 1), *below] if depth > subject.min_length else below
 
 

@@ -64,6 +64,8 @@ def reason_against(claim: Claim) -> str | None:
         return "values are not tokens; they are enumerated or put to solvers"
     if isinstance(subject.format, Exact):
         return "exact rationals have no codes"
+    if subject.endless:
+        return "inputs of every length are infinitely many; method='states' decides them"
     if any(step > 1 for step in subject.steps[subject.min_length - 1 :]):
         return "chains of thought of several steps are enumerated"
     if any(transformer.options.products == "unrounded" for transformer in subject.transformers.values()):

@@ -44,11 +44,11 @@ def conditions(claim: Claim, diagrams: Diagrams) -> list[OfLength]:
     """What a claim says of the inputs of each length, the shortest first."""
     subject = claim.subject
     assert isinstance(subject, Inputs)
-    lengths = range(subject.min_length, subject.max_length + 1)
+    lengths = subject.lengths
     if any(subject.steps[n - 1] > 1 for n in lengths):
         raise Inexpressible("chains of thought of several steps")
     free = FreeTokens(subject.vocabulary, diagrams)
-    runs = {name: Runs(t, free, subject.max_length) for name, t in subject.transformers.items()}
+    runs = {name: Runs(t, free, int(subject.max_length)) for name, t in subject.transformers.items()}
     found = []
     for n in lengths:
         setting = InputSetting(free, n, runs)

@@ -18,6 +18,9 @@ What a verdict says, against that:
  examples       a counterexample or a witness, run again
  verdict        its sentence, its counts, and what walking finds
 
+Of a machine:
+ machine        the automaton of a transformer, whose states are closed under every token
+
 What lies beside it:
  question       question.smt2, as it is read
  arithmetic     its functions, against `numbers`

@@ -8,6 +8,7 @@ from typing import Any
 
 from .claims import Claim, read_claim
 from .files import check_files, check_kinds
+from .machine import Wrong, check_machine
 from .reading import Unreadable, need, printable, read_json
 from .verdict import check, read_verdict
 from .words import describe
@@ -40,6 +41,17 @@ def main(arguments: list[str]) -> int:
     return 2
 
 
+def machine_checked(folder: Path) -> int:
+    """A folder that holds a machine instead of a claim."""
+    try:
+        lines = check_machine(folder)
+    except Wrong as reason:
+        print(printable(f"CONTRADICTED: {reason}"))
+        return 1
+    print("THE MACHINE", *(printable(f"verified: {line}") for line in lines), "", "nothing contradicts the machine", sep="\n")
+    return 0
+
+
 def checked(arguments: list[str]) -> int:
     """Read, check and print; 1 if something contradicts the verdict."""
     limit, paths = 20_000, list(arguments)
@@ -54,6 +66,8 @@ def checked(arguments: list[str]) -> int:
     folder = Path(paths[0])
     if folder.is_dir():
         check_kinds(folder)
+    if (folder / "machine.json").is_file():
+        return machine_checked(folder)
     claim, verdict = read(folder)
     print("THE CLAIM", *map(printable, describe(claim)), "", sep="\n")
     print(f"THE VERDICT: {verdict['answer']}, by {verdict['method']}")

@@ -108,7 +108,7 @@ def entering(claim: Claim, model: Model, given: dict[tuple[Any, ...], Any]) -> l
     for i in range(claim.subject["positions"]):
         column = []
         for k, name in enumerate(model.coordinates):
-            held = model.arrays["position_embedding"][i][k] if name in claim.subject["from_positions"] else 0
+            held = model.position(i)[k] if name in claim.subject["from_positions"] else 0
             column.append(given.get((name, i), fixed.get((name, i), held)))
         columns.append(column)
     return columns

@@ -13,7 +13,7 @@ from .transformer import OPTIONS, Model, has_feed_forward
 def read_model(data: Any, what: str) -> Model:
     """A transformer whole; names, options and shapes must fit together."""
     names = ("name", "format", "vocabulary", "coordinates", "answers", "options", "heads", "arrays")
-    data = fields_of(data, what, *names, optional=("history", "choices"))
+    data = fields_of(data, what, *names, optional=("history", "choices", "period"))
     need(isinstance(data["name"], str) and isinstance(data["format"], str), f"{what} has a name or format that is no text.")
     lists = {part: is_list(data[part], str, f"{what}.{part}") for part in ("vocabulary", "coordinates", "answers")}
     for part, words in lists.items():
@@ -32,8 +32,12 @@ def read_model(data: Any, what: str) -> Model:
     shapes = {name: tuple(array["shape"]) for name, array in data["arrays"].items()}
     named = (lists["vocabulary"], lists["coordinates"], lists["answers"])
     chosen = read_choices(data.get("choices", {}), heads, arrays, what)
-    model = Model(data["name"], format, *named, options, heads, arrays, chosen)
+    model = Model(data["name"], format, *named, options, heads, arrays, chosen, data.get("period"))
     check_shapes(model, shapes, what)
+    possible = model.period is None or (type(model.period) is int and 0 < model.period <= len(arrays["position_embedding"]))
+    need(possible, f"{what}.period is {model.period!r}.")
+    turns = model.period is not None and any(name.endswith(".cosine") for name in arrays)
+    need(not turns, f"{what} turns by the angles of some positions, and has a period without end.")
     return model
 
 

@@ -24,7 +24,8 @@ def check_inputs(subject: dict[str, Any], models: dict[str, Model], format: Form
     need(len({tuple(model.vocabulary) for model in models.values()}) == 1, "the transformers read different vocabularies.")
     longest = max(n + steps[n - 1] - 1 for n in range(least, most + 1))
     for model in models.values():
-        need(longest <= len(model.arrays["position_embedding"]), f"{model.name!r} has fewer positions than the inputs need.")
+        enough = model.period is not None or longest <= len(model.arrays["position_embedding"])
+        need(enough, f"{model.name!r} has fewer positions than the inputs need.")
         reads = set(model.answers) <= set(model.vocabulary) or max(steps[least - 1 :]) == 1
         need(reads, f"{model.name!r} does not read all of its answers, so it has no chain of thought.")
 
@@ -47,7 +48,7 @@ def check_block(subject: dict[str, Any], models: dict[str, Model], format: Forma
     for model in models.values():
         last = len(model.heads) if subject["last"] is None else is_count(subject["last"], "last")
         need(is_count(subject["first"], "first") <= last <= len(model.heads), "the block's layers do not exist.")
-        enough = not from_positions or positions <= len(model.arrays["position_embedding"])
+        enough = not from_positions or model.period is not None or positions <= len(model.arrays["position_embedding"])
         need(enough, f"{model.name!r} has fewer positions than the block.")
     weights = subject.setdefault("free_weights", [])
     need(isinstance(weights, list), "free_weights is no list.")

@@ -41,6 +41,14 @@ class Model:
     heads: list[int]  # how many each layer has
     arrays: dict[str, Any]
     choices: dict[str, Any] = field(default_factory=dict)  # beside the arrays, by name: kinds of norms, parallel layers
+    period: int | None = None  # so many last rows of the position embedding repeat without end
+
+    def position(self, i: int) -> Vector:
+        """The row of the position embedding that position i reads."""
+        rows = self.arrays["position_embedding"]
+        if self.period is not None and i >= len(rows):
+            i = len(rows) - self.period + (i - len(rows)) % self.period
+        return rows[i]
 
 
 class ZeroByZero(Exception):
@@ -275,7 +283,7 @@ def run_input(model: Model, tokens: list[str], steps: int) -> Run:
         embedded = []
         for i, token in enumerate(tokens):
             row = model.arrays["token_embedding"][model.vocabulary.index(token)]
-            embedded.append(added(model.format, row, model.arrays["position_embedding"][i]))
+            embedded.append(added(model.format, row, model.position(i)))
         try:
             entering = embedded
             if "embedding_norm.gain" in model.arrays:

@@ -1,0 +1,115 @@
+"""States: the search of a transformer's automaton, against the same search over fractions, a state at a time.
+
+Both find the same machine (tests/states/test_plainly.py). Wide searches follow thousands of states at once; a machine that is one
+long chain, as that of averaging majority, has few at a time, and gains less. How states and seconds grow with the precision, the
+width, the layers and the heads of random transformers is drawn into docs/figures/states.svg.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import contest, row
+from glyptic import programs
+from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.extras import matplotlib
+from glyptic.figures import SERIES, drawn, save_as
+from glyptic.prove.methods import states
+from glyptic.prove.questions import decisiveness
+from glyptic.states import TooManyStates
+from glyptic.states.budget import Budget
+from glyptic.states.extraction import extract
+from glyptic.states.plainly import plain_machine
+
+FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "states.svg"
+MOST, FEW = 100_000, 20_000  # states, of a search that is timed and of those that are drawn
+
+
+def sampled(format: str, seed: int, layers: int = 1, heads: int = 1, width: int = 3) -> Transformer:
+    """A random transformer without positions."""
+    sizes = Sizes(layers=layers, heads=heads, width=width, key_width=2, value_width=2, hidden=3, max_length=1)
+    return random_transformer(format, seed, sizes).replace(period=1)
+
+
+def compared(name: str, transformer: Transformer, target: str) -> dict[str, object]:
+    """One machine by both searches."""
+    contestants = {"search": partial(extract, transformer, Budget(MOST)), "fractions": partial(plain_machine, transformer)}
+    found = contestants["search"]()
+    contestants["fractions"]()
+    timings = contest(contestants, rounds=3)
+    sizes = " and ".join(f"{size:,}" for size in found.sizes)  # type: ignore[union-attr]
+    return row(f"fractions / search: {name}", timings.speed("search", "fractions"), target, f"{sizes} states")
+
+
+def rate() -> dict[str, object]:
+    """States a second of a wide search."""
+    transformer = sampled("fixed:2", 2, layers=2, heads=2)
+    extract(transformer, Budget(MOST))
+    start = time.process_time()
+    found = extract(transformer, Budget(MOST))
+    took, count = time.process_time() - start, sum(found.sizes)
+    return row("states a second, two layers of two heads", count / took, "", f"{count:,} states in {took:.2f} s", "/s")
+
+
+def claims() -> list[dict[str, object]]:
+    """Seconds of claims that enumeration cannot reach."""
+    made = []
+    for name, format in (("contains:101,64", "fixed:6"), ("first-equals-last:256", "fixed:8"), ("averaging-majority", "fixed:6")):
+        claim = decisiveness(programs.open(name, format))
+        start = time.process_time()
+        verdict = states.check(claim)
+        note = f"{type(verdict).__name__}, {verdict.solvers[0]}" if hasattr(verdict, "solvers") else str(verdict)
+        made.append(row(f"decisive: {name} in {format}", time.process_time() - start, "<= 60", note, "s"))
+    return made
+
+
+def growth() -> list[dict[str, Any]]:
+    """States and seconds against s, d, layers and heads: medians over seeds; what went over the budget counts as the budget."""
+    axes: dict[str, list[tuple[float, dict[str, Any]]]] = {
+        "s of F(s)": [(s, {"format": f"fixed:{s}"}) for s in (1, 2, 3)],
+        "width d": [(d, {"width": d}) for d in (2, 3, 4, 6)],
+        "layers": [(n, {"layers": n}) for n in (1, 2, 3)],
+        "heads": [(n, {"heads": n}) for n in (1, 2, 3)],
+    }
+    data = []
+    for axis, points in axes.items():
+        for x, changes in points:
+            counts, seconds = [], []
+            for seed in range(5):
+                start, transformer = time.process_time(), sampled(**{"format": "fixed:2", "seed": seed, **changes})
+                try:
+                    counts.append(len(extract(transformer, Budget(FEW)).moves))
+                except TooManyStates:
+                    counts.append(FEW)
+                seconds.append(time.process_time() - start)
+            data.append({"axis": axis, "x": x, "states": float(np.median(counts)), "seconds": float(np.median(seconds))})
+    return data
+
+
+def draw(data: list[dict[str, Any]]) -> None:
+    figure, panels = drawn(matplotlib(), 1, 4, (13, 3.2))
+    for axes, axis in zip(panels, dict.fromkeys(each["axis"] for each in data), strict=True):
+        points = [each for each in data if each["axis"] == axis]
+        for colour, what in zip(SERIES, ("states", "seconds"), strict=False):
+            axes.plot([p["x"] for p in points], [p[what] for p in points], marker="o", color=colour, label=what)
+        axes.set(xlabel=axis, yscale="log")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    panels[0].set_title("states and seconds, random transformers")
+    panels[0].legend(frameon=False)
+    save_as(figure, data, FIGURE)
+
+
+def rows() -> list[dict[str, object]]:
+    draw(growth())
+    return [
+        compared("two layers, F(2)", sampled("fixed:2", 1, layers=2), ">= 50"),
+        compared("two layers of two heads, F(2)", sampled("fixed:2", 0, layers=2, heads=2), ">= 50"),
+        compared("averaging majority, F(4): one long chain", programs.open("averaging-majority", "fixed:4"), ""),
+        rate(),
+        *claims(),
+    ]

@@ -1,0 +1,163 @@
+"""`glyptic machine`: the exact automaton of a transformer, for every length that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from tyro.conf import arg
+
+from glyptic.arguments import Count, Picture, Seconds, Writable
+from glyptic.cli.reading import FormatName, Model, refuse_idle
+from glyptic.errors import InputError
+
+if TYPE_CHECKING:
+    from glyptic.states.machines import Machine
+
+
+@dataclass(frozen=True)
+class MachineCommand:
+    """Print the smallest automaton with a transformer's answers, the language of an answer, and what kind of language that is.
+
+    In this arithmetic all that a causal transformer keeps of a prefix is finite: it is an automaton, which is found by a search.
+    Where positions repeat, or there are none, it is that of every length; else of all inputs up to the longest.
+
+    Examples: glyptic machine same-ends --format fixed:2
+              glyptic machine nested --figure nested.svg
+              glyptic machine averaging-majority --formats fixed:1,fixed:2,fixed:3 --language majority
+
+    With --language the machine is compared with what is meant: a regular expression, or the word majority or balanced for
+    languages that no automaton has. The exit status is 0 if it is the same, 1 if it is not, and 2 if there is no answer.
+    """
+
+    model: Model
+    """A folder, or a built-in decider such as same-ends."""
+    format: FormatName = None
+    """Take it in this format."""
+    formats: str | None = None
+    """Take it in each of these formats, with commas between them, and print one table."""
+    language: str | None = None
+    """What it is meant to decide: a regular expression over single characters, majority, or balanced."""
+    answer: str = "YES"
+    """The answer whose language is told."""
+    states: Annotated[int, Count(1, 1 << 27)] = 200_000
+    """How many states may be found before the search is given up."""
+    length: Annotated[int, Count()] | None = None
+    """End it at inputs of this length."""
+    seconds: Seconds | None = None
+    """A time limit for the search."""
+    journal: Annotated[str, Writable(), arg(metavar="FILE")] | None = None
+    """Keep what was found here: an interrupted search, or one over its budget, goes on from there when it is started again."""
+    figure: Picture | None = None
+    """Draw the machine, or the table over formats, here (.svg, .png or .pdf); the data go beside it as .csv."""
+    out: str | None = None
+    """Write the machine's certificate into this folder, which is made; its check.py checks it without Glyptic."""
+
+    def main(self) -> int:
+        from glyptic import programs
+
+        if self.formats is not None:
+            refuse_idle(self, ("format", "length", "seconds", "answer", "journal", "out"), "with --formats")
+            return self._table()
+        transformer = programs.open(self.model, self.format)
+        with progress_bar() as report:
+            limits: dict[str, Any] = {"length": self.length, "seconds": self.seconds, "journal": self.journal}
+            machine = transformer.machine(self.states, progress=report, **limits)
+        small = machine.minimal()
+        searched = " · ".join(f"{size:,}" for size in machine.searched)
+        print(f"{small}\n\n{'every length' if machine.endless else 'to the longest input'}; states found by layers: {searched}\n")
+        print(_described(machine, self.answer))
+        if self.figure is not None:
+            from glyptic.states.pictures import draw_machine
+
+            print("figure:", *draw_machine(small, self.figure))
+        if self.out is not None:
+            from glyptic.prove.exporting.machines import export_machine
+
+            written = export_machine(self.out, transformer, states=self.states, length=self.length)
+            print(f"certificate: {written}; check it without Glyptic: python {written}/check.py {written}")
+        return self._compare(machine, transformer)
+
+    def _compare(self, machine: Machine, transformer: Any) -> int:
+        """0 if it decides the language that is meant, or none is; else 1."""
+        if self.language is None:
+            return 0
+        from glyptic.states.intended import first_difference
+        from glyptic.states.machines import spelt
+
+        intended = self._intended(transformer.vocabulary)
+        wrong = first_difference(machine, intended)
+        if wrong is None:
+            print(f"\nit decides {intended.name}" + (", at every length" if machine.endless else ""))
+            return 0
+        text = spelt(wrong, machine.vocabulary)
+        print(f"\nit does not decide {intended.name}: first at length {len(wrong)}, {text} gets {machine.answer(wrong)}")
+        return 1
+
+    def _table(self) -> int:
+        from glyptic import programs
+        from glyptic.states.studies import by_precision
+
+        if self.language is None:
+            raise InputError("--formats compares with what is meant; name it with --language, or ask for one --format.")
+        formats = [name for name in _listed(str(self.formats)) if name]
+        first = programs.open(self.model, formats[0])
+        found = by_precision(
+            lambda format: programs.open(self.model, format), formats, self._intended(first.vocabulary), name=self.model,
+            states=self.states,
+        )  # fmt: skip
+        print(found)
+        if self.figure is not None:
+            print("figure:", *found.figure(self.figure))
+        return 0
+
+    def _intended(self, vocabulary: tuple[str, ...]) -> Any:
+        from glyptic.languages import regular
+        from glyptic.states.intended import balanced, majority, of_automaton
+
+        if self.language == "majority":
+            return majority("1" if "1" in vocabulary else vocabulary[0], "".join(vocabulary))
+        if self.language == "balanced":
+            return balanced("".join(vocabulary))
+        return of_automaton(regular(str(self.language), vocabulary))
+
+
+def _listed(text: str) -> list[str]:
+    """Formats with commas between them, of which a name such as float:5,2 has one of its own.
+
+    >>> _listed("fixed:2,float:5,2,fp16")
+    ['fixed:2', 'float:5,2', 'fp16']
+    """
+    names: list[str] = []
+    for part in text.split(","):
+        if names and part[:1].isdigit():
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return names
+
+
+def _described(machine: Machine, answer: str) -> str:
+    """The language of an answer: as an expression, if that is short, and its kind."""
+    try:
+        said = machine.expression(answer)
+        expression = said if len(said) <= 200 else f"an expression of {len(said):,} characters"
+    except InputError:
+        expression = "no short expression"
+    return f"{answer}: {expression}\n{machine.kind(answer)}"
+
+
+@contextmanager
+def progress_bar() -> Iterator[Any]:
+    """States found and states left, where a search takes longer than a second."""
+    from tqdm.auto import tqdm
+
+    with tqdm(unit=" states", delay=1, leave=False) as bar:
+
+        def report(now: Any) -> None:
+            bar.set_description(f"layer {now.layer + 1} of {now.layers}, {now.frontier:,} left", refresh=False)
+            bar.update(now.states - bar.n)
+
+        yield report

@@ -1,0 +1,92 @@
+"""How far a search may go: states, bytes, and who is told on the way. Over it, an honest refusal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from glyptic.errors import GlypticError
+
+MOST_STATES = 200_000
+MOST_BYTES = 2 << 30  # of the rows of one layer's search
+_EVERY = 0.5  # seconds between two reports
+
+Report = Callable[["SearchProgress"], object]
+
+
+class TooManyStates(GlypticError):
+    """A search that went over its budget: how far it came, what multiplies the states, and what would shrink it.
+
+    `states` were found, `frontier` of them not yet followed; the `query` of `head` in `layer` has the most different tables.
+    """
+
+    def __init__(
+        self, message: str, states: int, frontier: int, layer: int, head: int | None = None, query: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.states, self.frontier, self.layer, self.head, self.query = states, frontier, layer, head, query
+
+
+@dataclass(frozen=True)
+class SearchProgress:
+    """Where a search is: the layer, of how many, the states found, and those not yet followed."""
+
+    layer: int
+    layers: int
+    states: int
+    frontier: int
+
+
+@dataclass
+class Budget:
+    """What one extraction may use."""
+
+    states: int = MOST_STATES
+    megabytes: int = MOST_BYTES >> 20
+    seconds: float | None = None
+    report: Report | None = None
+    layer: int = 0
+    layers: int = 0
+    _told: float = field(default_factory=time.monotonic)
+    _begun: float = field(default_factory=time.monotonic)
+
+    def nodes(self, found: int, queries: int, head: int) -> None:
+        """The denominators of a head's queries have so many states, no query's more than the search that they serve."""
+        if found > queries * self.states:
+            told = f"layer {self.layer}, head {head} passed the budget of {self.states:,} states in its denominators alone"
+            raise TooManyStates(f"{told}: {found:,} were found for {queries:,} queries; {REMEDY}.", found, 0, self.layer, head)
+        passed = self.over(0, 0)
+        if passed:
+            told = f"layer {self.layer}, head {head} passed {passed}: {found:,} states of its denominators were found"
+            raise TooManyStates(f"{told}; {REMEDY}.", found, 0, self.layer, head)
+        self._look(found, 0)
+
+    def over(self, states: int, nbytes: int) -> str:
+        """Which limit is passed, in words; empty if none is."""
+        if states > self.states:
+            return f"the budget of {self.states:,} states"
+        if nbytes > self.megabytes << 20:
+            return f"the budget of {self.megabytes:,} MB"
+        if self.seconds is not None and time.monotonic() - self._begun > self.seconds:
+            return f"the time limit of {self.seconds:g} s"
+        return ""
+
+    def afford(self, nbytes: int, what: str, head: int) -> None:
+        """Refuse a table before it is made, if it would not fit into the memory that the search may use."""
+        if nbytes > self.megabytes << 20:
+            size = f"{nbytes >> 20:,} MB, over the budget of {self.megabytes:,} MB"
+            told = f"layer {self.layer}, head {head}: {what} would take {size}"
+            raise TooManyStates(f"{told}; {REMEDY}.", 0, 0, self.layer, head)
+
+    def tell(self, states: int, frontier: int) -> None:
+        self._look(states, frontier)
+
+    def _look(self, states: int, frontier: int) -> None:
+        now = time.monotonic()
+        if self.report is not None and now - self._told >= _EVERY:
+            self._told = now
+            self.report(SearchProgress(self.layer, self.layers, states, frontier))
+
+
+REMEDY = "take a smaller format, or raise states=; a transformer that was normalized or has fewer coordinates needs fewer"

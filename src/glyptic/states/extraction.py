@@ -1,0 +1,174 @@
+"""The automaton of a transformer: layer upon layer, each searched over the smallest machine of those below it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from glyptic.arguments import shown
+from glyptic.errors import ModelError
+from glyptic.exact.answers import UNDEFINED
+from glyptic.exact.stages import ErrorAt
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.undefined import ZeroOutput
+from glyptic.numbers import Codes, Exact
+from glyptic.numbers.hosts import Engine
+from glyptic.states.budget import Budget
+from glyptic.states.journal import SearchJournal, question
+from glyptic.states.positionwise import Positionwise
+from glyptic.states.search import NEVER, LayerSearch
+from glyptic.states.streams import SILENT, VectorMachine, failed, place_of
+from glyptic.states.tables import RowTable
+
+# What a state was shown to hold; a part or a choice that is not listed here is refused until it is.
+_OF_A_HEAD = {*("query", "key", "value", "output"), *("query_bias", "key_bias", "value_bias", "output_bias")}
+_KNOWN_PARTS = {
+    *("format", "vocabulary", "coordinates", "token_embedding", "position_embedding", "layers", "output", "answers"),
+    *("options", "final_norm", "name", "history", "period", "output_bias"),
+}
+_KNOWN_OPTIONS = {"products", "attention", "scale", "mask", "norm", "answer", "ties"}
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """A transformer's states: moves, and at each state the answer's number, the logits, the last vector and what was traced."""
+
+    moves: np.ndarray  # (states, tokens); −1: there is no further position
+    answers: np.ndarray  # (states,) numbers of answers, TIED and UNDEFINED included; of the start UNDEFINED
+    place: np.ndarray  # (states,) of 0/0: a number among `places`, or −1
+    places: tuple[ErrorAt, ...]
+    vector: np.ndarray  # (states,) the number of the last position's vector, or −1
+    vectors: Codes  # (vectors, d)
+    traced: dict[str, Codes]  # stage -> (vectors, width)
+    logits: Codes  # (vectors, answers)
+    sizes: tuple[int, ...]  # states found in each layer's search
+
+
+def extract(
+    transformer: Transformer,
+    budget: Budget,
+    *,
+    engine: Engine = "auto",
+    length: int | None = None,
+    stages: Sequence[str] = (),
+    journal: str | os.PathLike[str] | None = None,
+) -> Extracted:
+    """Search all states of a transformer; `length` ends it there, `stages` are kept of the last position.
+
+    With a `journal` an interrupted search goes on where it was, when it is started again.
+    """
+    refuse_unknown(transformer)
+    at = Positionwise(transformer, engine)
+    budget.layers = len(transformer.layers)
+    kept = None if journal is None else SearchJournal(journal, question(transformer, length, stages))
+    order: list[tuple[str, int]] = []
+    machine, sizes = embedding_machine(at, length, "embedding" in stages), []
+    if "embedding" in stages:
+        order.append(("embedding", transformer.width))
+    for layer in range(len(transformer.layers)):
+        if not len(machine.vectors):
+            break  # every input has met 0/0: what comes after it is read no more
+        budget.layer = layer
+        wanted = [stage for stage in stages if stage.startswith(f"layer.{layer}.")]
+        search = LayerSearch(at, layer, machine.minimal(), budget, wanted)
+        known = kept.part(f"{layer}.") if kept is not None else {}
+        machine = VectorMachine(**known) if known else search.run(kept)
+        if kept is not None and not known:
+            kept.enter(f"{layer}.", vars(machine), now=True)
+        sizes.append(len(machine.moves))
+        order += [(stage, search.traced_widths[stage]) for stage in wanted]
+    if transformer.final_norm is not None and len(machine.vectors):
+        machine = _final_norm(at, machine.minimal(), [stage for stage in stages if stage == "final_norm"])
+        order += [(stage, transformer.width) for stage in stages if stage == "final_norm"]
+    return _answered(at, machine, order, tuple(sizes))
+
+
+def refuse_unknown(transformer: Transformer) -> None:
+    """What has no automaton, or whose states are not known here, is refused by name."""
+    if isinstance(transformer.format, Exact):
+        raise ModelError(f"{transformer.format} has infinitely many numbers, so there may be no automaton; take a finite format.")
+    if transformer.options.mask == "full":
+        raise ModelError("under a full mask earlier positions see later ones, so no prefix has a state; use a causal mask.")
+    heads = (head for layer in transformer.layers for head in layer.heads)
+    for part, known in ((transformer.options, _KNOWN_OPTIONS), (transformer, _KNOWN_PARTS), *((h, _OF_A_HEAD) for h in heads)):
+        for field in fields(part):  # type: ignore[arg-type]
+            given = getattr(part, field.name)
+            default: Any = field.default
+            if field.name not in known and given is not None and not np.array_equal(given, default):
+                raise ModelError(f"the states of a transformer with {field.name} {shown(given)} are not known; leave it out.")
+
+
+def embedding_machine(at: Positionwise, length: int | None, traced: bool = False) -> VectorMachine:
+    """The machine of embeddings: which row of the positions comes next, and the last token."""
+    transformer = at.transformer
+    tokens = len(transformer.vocabulary)
+    following = next_rows(transformer, length)
+    vectors = RowTable(transformer.width * (2 if traced else 1))
+    moves = np.full((1 + len(following) * tokens, tokens), -1, np.int32)
+    outputs = np.full(len(moves), SILENT)
+    moves[0] = 1 + np.arange(tokens)
+    for place, (row, after) in enumerate(following):
+        here = slice(1 + place * tokens, 1 + (place + 1) * tokens)
+        embedded = at.embedded(row)
+        outputs[here] = vectors.add(np.concatenate([embedded, embedded], axis=1) if traced else embedded)
+        if after is not None:
+            moves[here] = 1 + after * tokens + np.arange(tokens)
+    return VectorMachine(moves, outputs, vectors.rows.copy())
+
+
+def next_rows(transformer: Transformer, length: int | None) -> list[tuple[int, int | None]]:
+    """The rows of the position embedding in the order in which they are read, each with the place of the next, if any."""
+    if length is None:
+        rows = range(len(transformer.position_embedding))
+        last = None if transformer.period is None else transformer.beginning
+        return [*((row, row + 1) for row in rows[:-1]), (rows[-1], last)]
+    rows_read = transformer.position_rows(0, length).tolist()
+    return [(row, i + 1 if i + 1 < length else None) for i, row in enumerate(rows_read)]
+
+
+def _final_norm(at: Positionwise, below: VectorMachine, stages: Sequence[str]) -> VectorMachine:
+    """The norm after the layers: where it is 0/0 once, every longer input is undefined too."""
+    width, first = at.transformer.width, len(at.places)
+    passed = at.final_norm(below.vectors[:, :width], stages)
+    at.places += at.places_of_final_norm()
+    table, outputs = RowTable(below.vectors.shape[1] + passed.traced.shape[1]), np.full(len(below.vectors) + 1, -1)
+    fine, failures = passed.failure < 0, np.append(np.where(passed.failure < 0, NEVER, passed.failure), NEVER)
+    outputs[:-1][fine] = table.add(np.concatenate([passed.vectors, below.vectors[:, width:], passed.traced], axis=1)[fine])
+    states, moves, done = RowTable(3), [], 0
+    states.add(np.array([[0, NEVER, SILENT]]))
+    while done < len(states):
+        rows = states.rows[done:].copy()
+        done = len(states)
+        following = np.full((len(rows), below.moves.shape[1]), -1, np.int32)
+        for token in range(below.moves.shape[1]):
+            there = np.flatnonzero(below.moves[rows[:, 0], token] >= 0)
+            state = below.moves[rows[there, 0], token]
+            vector = below.outputs[state]
+            known = np.maximum(vector, -1)  # where there is none, the last
+            failure = np.where(vector < 0, NEVER, np.minimum(rows[there, 1], failures[known]))
+            output = np.where(vector < 0, vector, np.where(failure < NEVER, failed(first), outputs[known]))
+            following[there, token] = states.add(np.stack([state, failure, output], axis=1))
+        moves.append(following)
+    return VectorMachine(np.concatenate(moves), states.rows[:, 2].copy(), table.rows.copy())
+
+
+def _answered(at: Positionwise, machine: VectorMachine, order: list[tuple[str, int]], sizes: tuple[int, ...]) -> Extracted:
+    width = at.transformer.width
+    vectors = machine.vectors[:, :width]
+    numbers, logits = at.answers(vectors) if len(vectors) else (np.zeros(0, int), np.zeros((0, len(at.transformer.answers)), int))
+    said = machine.outputs >= 0
+    answers = np.full(len(machine.outputs), UNDEFINED)
+    answers[said] = numbers[machine.outputs[said]]
+    place = np.where(machine.outputs < SILENT, place_of(machine.outputs), -1)
+    place[said & (answers == UNDEFINED)] = len(at.places)
+    traced, column = {}, width
+    for stage, count in order:
+        traced[stage] = machine.vectors[:, column : column + count]
+        column += count
+    vector = np.where(said, machine.outputs, -1)
+    places = (*at.places, ZeroOutput)
+    return Extracted(machine.moves, answers, place, places, vector, vectors, traced, logits, sizes or (len(machine.moves),))

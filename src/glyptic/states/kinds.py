@@ -1,0 +1,286 @@
+"""What kind of language an automaton has, read off its syntactic monoid; each answer with the words that show it.
+
+The monoid is that of the maps w ↦ (q ↦ q·w) of the smallest automaton. Star-free: no map goes round in a cycle (Schützenberger).
+R-trivial: no word leads from a state to another and back. Piecewise testable: the monoid is J-trivial (Simon). Locally testable:
+for every idempotent e of a word that is not empty, e·S·e is commutative and idempotent (Brzozowski and Simon; McNaughton).
+Whether the empty text is in the language changes none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from glyptic.arguments import checked
+from glyptic.languages.automata import Automaton
+from glyptic.states.tables import RowTable
+
+MOST_ELEMENTS = 20_000
+_CALLED = {"r_trivial": "R-trivial", "star_free": "star-free"}
+_MOST_ENTRIES = 1 << 26  # elements times states
+
+
+@dataclass(frozen=True)
+class LanguageKind:
+    """What a language is; None where its monoid is too large for the question. `shows` has for each answer what shows it."""
+
+    name: str
+    states: int
+    elements: int | None  # of the syntactic monoid
+    empty: bool
+    universal: bool  # all texts but perhaps the empty one
+    finite: bool
+    cofinite: bool
+    star_free: bool | None
+    modulus: int | None  # by which something is counted, where it is not star-free
+    r_trivial: bool
+    piecewise_testable: bool | None
+    locally_testable: bool | None
+    shows: dict[str, str]
+
+    def __str__(self) -> str:
+        words = {True: "yes", False: "no", None: "not decided"}
+        names = ("empty", "universal", "finite", "cofinite", "piecewise_testable", "locally_testable", "r_trivial", "star_free")
+        width = max(map(len, names))
+        size = "too large to list" if self.elements is None else f"{self.elements:,} elements"
+        lines = [f"{self.name}: {self.states:,} states, syntactic monoid of {size}"]
+        for name in names:
+            said = f"  {_CALLED.get(name, name.replace('_', ' ')):<{width}}  {words[getattr(self, name)]}"
+            lines.append(said + (f": {self.shows[name]}" if name in self.shows else ""))
+        return "\n".join(lines)
+
+
+@checked
+def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS) -> LanguageKind:
+    """What kind of language an automaton has.
+
+    >>> from glyptic.languages import regular
+    >>> print(kind_of(regular(".*01.*")))
+    .*01.*: 3 states, syntactic monoid of 5 elements
+      empty               no: it has 01
+      universal           no: it lacks 1
+      finite              no: it has (1)*01
+      cofinite            no: it lacks (1)*
+      piecewise testable  yes
+      locally testable    yes
+      R-trivial           yes: a state that is left is never met again
+      star-free           yes: no word leads states round in a cycle
+    """
+    small = automaton.minimal()
+    moves = np.array(small.moves)
+    accepting = np.isin(np.arange(len(moves)), list(small.accepting))
+    shows: dict[str, str] = {}
+    monoid = _Monoid.of(moves, elements, small.alphabet)
+    empty = _first(small, accepting, shows, "empty", "it has")
+    universal = _first(small, ~accepting, shows, "universal", "it lacks")
+    finite, cofinite = _ends(small, accepting, shows, "finite", "has"), _ends(small, ~accepting, shows, "cofinite", "lacks")
+    r_trivial = _ordered(small, shows)
+    star_free = modulus = piecewise = local = None
+    if monoid is not None:
+        modulus = monoid.modulus(shows)
+        star_free = modulus == 1
+        piecewise = monoid.left_trivial(shows) and r_trivial
+        if not r_trivial:
+            shows["piecewise_testable"] = shows["r_trivial"]
+        local = monoid.locally_testable(shows)
+    return LanguageKind(
+        automaton.name, len(moves), None if monoid is None else len(monoid.maps), empty, universal, finite, cofinite, star_free,
+        None if modulus in (None, 1) else modulus, r_trivial, piecewise, local, shows,
+    )  # fmt: skip
+
+
+def is_aperiodic(moves: np.ndarray, elements: int = MOST_ELEMENTS) -> bool | None:
+    """Whether no word leads some states round in a cycle; None where there are too many maps to tell."""
+    monoid = _Monoid.of(moves, elements, tuple(map(str, range(moves.shape[1]))))
+    return None if monoid is None else monoid.modulus({}) == 1
+
+
+def _spelt(word: Iterable[str]) -> str:
+    listed = list(word)
+    return ("" if all(len(token) == 1 for token in listed) else " ").join(listed) or "ε"
+
+
+@dataclass(frozen=True)
+class _Monoid:
+    """The maps of all words, that of the empty one first; each with the one it came from and the symbol that came after."""
+
+    maps: np.ndarray  # (elements, states)
+    after: np.ndarray  # (elements, symbols): the map of the word with one more symbol at its end
+    before: np.ndarray  # (elements, symbols): and at its beginning
+    parent: np.ndarray
+    symbol: np.ndarray
+    alphabet: tuple[str, ...]
+
+    @staticmethod
+    def of(moves: np.ndarray, most: int, alphabet: tuple[str, ...]) -> _Monoid | None:
+        states, symbols = moves.shape
+        if states * most > _MOST_ENTRIES:
+            most = _MOST_ENTRIES // states
+        table = RowTable(states, np.int32)
+        table.add(np.arange(states)[None])
+        parent, symbol, after, done = [np.array([-1])], [np.array([-1])], [], 0
+        while done < len(table):
+            rows, first = table.rows[done:].copy(), done
+            done = len(table)
+            grown = np.stack([moves[rows, a] for a in range(symbols)], axis=1).reshape(-1, states)
+            numbers = table.add(grown)
+            new, at = np.unique(numbers, return_index=True)
+            at = at[new >= done]
+            parent.append(first + at // symbols)
+            symbol.append(at % symbols)
+            after.append(numbers.reshape(-1, symbols))
+            if len(table) > most:
+                return None
+        maps = table.rows.copy()
+        before = np.stack([table.add(maps[:, moves[:, a]]) for a in range(symbols)], axis=1)
+        return _Monoid(maps, np.concatenate(after), before, np.concatenate(parent), np.concatenate(symbol), alphabet)
+
+    def word(self, element: int) -> list[str]:
+        word: list[str] = []
+        while element:
+            word.append(self.alphabet[self.symbol[element]])
+            element = int(self.parent[element])
+        return word[::-1]
+
+    def modulus(self, shows: dict[str, str]) -> int:
+        """The greatest number by which a word's repetitions are counted; 1 if there is none."""
+        worst = 1
+        for element in range(len(self.maps)):
+            period, state = _period(self.maps[element])
+            if period > worst:
+                worst = period
+                shows["star_free"] = f"{_spelt(self.word(element))} leads state {state} round in a cycle of {period}"
+        if worst == 1:
+            shows["star_free"] = "no word leads states round in a cycle"
+        return worst
+
+    def left_trivial(self, shows: dict[str, str]) -> bool:
+        """Whether no two maps are made of each other by words put before them."""
+        cycle = _cycle(self.before)
+        if cycle is None:
+            return True
+        u, v = (_spelt(self.word(element)) for element in cycle)
+        shows["piecewise_testable"] = f"words before {u} and {v} make either of the other"
+        return False
+
+    def locally_testable(self, shows: dict[str, str]) -> bool | None:
+        """Whether e·S·e is commutative and idempotent for every idempotent e of a word that is not empty."""
+        found = np.unique(np.concatenate([self.after.ravel()])) if len(self.maps) > 1 else np.zeros(0, int)
+        maps = self.maps[found]
+        for e in maps[[bool((m[m] == m).all()) for m in maps]]:
+            inner = np.unique(e[maps[:, e]], axis=0)  # q ↦ ((q·e)·s)·e
+            for i, s in enumerate(inner):
+                if (s[s] != s).any() or any((s[t] != t[s]).any() for t in inner[:i]):
+                    place = int(np.flatnonzero((self.maps == e).all(axis=1))[-1])
+                    around = _spelt(self.word(place) or [])
+                    shows["locally_testable"] = f"what stands between two {around} counts by its order or number"
+                    return False
+            if len(inner) > 400:
+                return None
+        return True
+
+
+def _period(map: np.ndarray) -> tuple[int, int]:
+    """The length of the cycles that repeating a map runs into, all together, and a state on one that is longer than 1."""
+    power = map
+    for _ in range(max(1, len(map)).bit_length()):
+        power = power[power]
+    on_cycles = np.unique(power)
+    period, state = 1, 0
+    moved = map[on_cycles]
+    if (moved == on_cycles).all():
+        return 1, 0
+    for start in on_cycles.tolist():
+        length, at = 1, int(map[start])
+        while at != start:
+            length, at = length + 1, int(map[at])
+        if length > 1:
+            state = start
+        period = period * length // gcd(period, length)
+    return period, state
+
+
+def _cycle(after: np.ndarray) -> tuple[int, int] | None:
+    """Two different nodes that lead to each other, if there are any."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    nodes, symbols = after.shape
+    source = np.repeat(np.arange(nodes), symbols)
+    graph = coo_matrix((np.ones(len(source)), (source, after.ravel())), (nodes, nodes))
+    count, label = connected_components(graph, directed=True, connection="strong")
+    if count == nodes:
+        return None
+    shared = np.flatnonzero(np.bincount(label)[label] > 1)
+    return int(shared[0]), int(np.flatnonzero(label == label[shared[0]])[1])
+
+
+def _ordered(automaton: Automaton, shows: dict[str, str]) -> bool:
+    cycle = _cycle(np.array(automaton.moves))
+    if cycle is None:
+        shows["r_trivial"] = "a state that is left is never met again"
+        return True
+    p, q = cycle
+    there, back = _way(automaton, p, q), _way(automaton, q, p)
+    shows["r_trivial"] = f"{_spelt(there)} leads from state {p} to state {q}, and {_spelt(back)} back"
+    return False
+
+
+def _way(automaton: Automaton, start: int, end: int, least: int = 0) -> list[str]:
+    """A shortest word from a state to another; of at least one symbol if asked."""
+    known: dict[int, list[str]] = {} if least else {start: []}
+    queue: list[tuple[int, list[str]]] = [(start, [])]
+    for state, word in queue:
+        if end in known:
+            break
+        for symbol, following in zip(automaton.alphabet, automaton.moves[state], strict=True):
+            if following not in known:
+                known[following] = [*word, symbol]
+                queue.append((following, known[following]))
+    return known[end]
+
+
+def _first(automaton: Automaton, wanted: np.ndarray, shows: dict[str, str], name: str, said: str) -> bool:
+    """Whether no text but perhaps the empty one leads to a wanted state."""
+    reached = [s for s in np.flatnonzero(wanted).tolist() if _reaches(automaton, s)]
+    if not reached:
+        return True
+    shortest = min((_way(automaton, automaton.start, s, 1) for s in reached), key=len)
+    shows[name] = f"{said} {_spelt(shortest)}"
+    return False
+
+
+def _reaches(automaton: Automaton, state: int) -> bool:
+    return state != automaton.start or any(automaton.start in row for row in automaton.moves)
+
+
+def _ends(automaton: Automaton, wanted: np.ndarray, shows: dict[str, str], name: str, said: str) -> bool:
+    """Whether finitely many texts lead to a wanted state: none goes through a cycle."""
+    moves = np.array(automaton.moves)
+    leads = wanted.copy()
+    for _ in range(len(moves)):
+        leads |= leads[moves].any(axis=1)
+    for state in np.flatnonzero(leads).tolist():
+        try:
+            around = _way(automaton, state, state, 1)
+        except KeyError:
+            continue
+        before = _way(automaton, automaton.start, state)
+        after = min((_way(automaton, state, s) for s in _from(moves, state) if wanted[s]), key=len)
+        parts = [_spelt(before)] * bool(before) + [f"({_spelt(around)})*"] + [_spelt(after)] * bool(after)
+        shows[name] = f"it {said} {''.join(parts)}"
+        return False
+    return True
+
+
+def _from(moves: np.ndarray, state: int) -> list[int]:
+    seen, queue = {state}, [state]
+    for at in queue:
+        for following in moves[at].tolist():
+            if following not in seen:
+                seen.add(following)
+                queue.append(following)
+    return queue

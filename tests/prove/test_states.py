@@ -1,0 +1,146 @@
+"""Claims by states: for every length, against enumeration where that can reach, and where it cannot."""
+
+import pytest
+from tests.states.sampling import harsh, sampled
+
+from glyptic import languages, programs, prove
+from glyptic.errors import InputError
+from glyptic.exact import Transformer
+from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, check, exists, inputs
+from glyptic.prove.certificates.rechecking import recheck
+from glyptic.prove.certificates.saving import load_certificate, save_certificate
+from glyptic.prove.claims import expressions as e
+from glyptic.prove.questions import decisiveness, defined_attention, equivalence, recognition
+from glyptic.states.intended import first_difference, majority
+
+
+def claims_about(transformer: Transformer, other: Transformer, longest: int) -> list[Claim]:
+    """Claims of every kind that a state can decide."""
+    last = f"layer.{len(transformer.layers) - 1}.after_feed_forward"
+    subject, both = inputs(transformer, max_length=longest), inputs(transformer, other, max_length=longest)
+    ends, long = languages.regular(".*01"), inputs(transformer, max_length=longest, min_length=3)
+    return [
+        decisiveness(transformer, longest),
+        defined_attention(transformer, longest),
+        recognition(transformer, ends, longest),
+        equivalence(transformer, other, longest),
+        Claim(subject, e.at(last, "x0", -1) <= e.at("layer.0.after_attention", "x1", -1)),
+        Claim(subject, e.defined() >> (e.logit("YES") >= e.logit("NO"))),
+        Claim(subject, (e.token(-1) == "1") >> (e.answer() != "NO")),
+        Claim(long, e.answer() == "YES", e.accepted(ends)),
+        exists(long, (e.answer() == "YES") & e.accepted(ends)),
+        Claim(both, (e.answer("a") == "YES") >> (e.answer("b") == "YES")),
+    ]
+
+
+def settled(verdict) -> tuple:
+    """What two methods must agree on."""
+    example = getattr(verdict, "counterexample", None) or getattr(verdict, "witness", None)
+    return type(verdict).__name__, example
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6, 7, 9, 12, 16])
+def test_claims_by_states_are_those_by_enumeration(seed: int) -> None:
+    transformer = sampled(seed)
+    other = sampled(seed + 100).in_format(transformer.format).replace(name="other")
+    for number, claim in enumerate(claims_about(transformer, other, 6)):
+        by_states = check(claim, method="states", progress=False)
+        if isinstance(by_states, Unknown):
+            assert "budget" in by_states.reason, by_states
+            continue
+        by_inputs = check(claim, method="enumerate", progress=False, backend="sequential")
+        assert settled(by_states) == settled(by_inputs), number
+
+
+def test_undefined_runs_are_told_from_others() -> None:
+    refuted = 0
+    for seed in range(6):
+        transformer = harsh(seed, "softmax", "none")
+        for claim in (decisiveness(transformer, 6), defined_attention(transformer, 6)):
+            by_states = check(claim, method="states", progress=False)
+            by_inputs = check(claim, method="enumerate", progress=False, backend="sequential")
+            assert settled(by_states) == settled(by_inputs)
+            refuted += isinstance(by_states, Refuted)
+    assert refuted >= 4
+
+
+def test_claims_for_every_length() -> None:
+    transformer = programs.open("same-ends", "fixed:2")
+    proved = prove.language(transformer, languages.regular(".|0.*0|1.*1"))
+    assert isinstance(proved, Proved) and proved.method == "states"
+    assert str(proved).startswith("Proved, for every length: language")
+    assert prove.decisive(transformer) and prove.never_zero_attention(transformer)
+    assert prove.equivalent(transformer, ~~transformer)
+    refuted = prove.equivalent(programs.open("at-least:2", "fixed:2"), programs.open("at-least:3", "fixed:2"))
+    assert isinstance(refuted, Refuted) and refuted.counterexample.input == ("1", "1") and refuted.smallest == "globally"
+
+
+def test_wrong_only_beyond_what_enumeration_reaches() -> None:
+    """Right at every length that could be run, and wrong beyond: told with the shortest input."""
+    for name, format, length in (
+        ("averaging-majority", "fixed:3", 127),
+        ("averaging-majority", "fixed:4", 511),
+        ("counting-majority", "fixed:6", 128),
+    ):
+        wrong = first_difference(programs.open(name, format).machine(), majority("1", "01"))
+        assert wrong is not None and len(wrong) == length, (name, format)
+        assert programs.open(name, format).answer(wrong) == ("NO" if wrong.count("1") * 2 > len(wrong) else "YES")
+    counts = [tuple(min(state + (token == "1"), 65) for token in "01") for state in range(66)]
+    exactly = languages.Automaton(("0", "1"), tuple(counts), frozenset({64}), name="exactly 64")
+    forced = programs.by_name("exactly:64", "float:5,3", force=True)  # where 64 + 1 rounds to 64
+    verdict = prove.language(forced, exactly, progress=False)
+    assert isinstance(verdict, Refuted) and verdict.counterexample.input == ("1",) * 65
+    assert isinstance(prove.language(programs.open("exactly:64", "float:5,4"), exactly, progress=False), Proved)
+
+
+def test_tables_of_positions_by_states() -> None:
+    """A claim on 2^65 inputs, which enumeration could never do; `auto` takes the states, and says so."""
+    transformer = programs.open("contains:101,64", "fixed:6")
+    proved = prove.language(transformer, languages.regular(".*101.*"), progress=False)
+    assert isinstance(proved, Proved) and proved.method == "states"
+    assert proved.over.startswith("all 36,893,488,147,419,103,230 inputs")
+    refuted = prove.language(transformer, languages.regular(".*1011.*|.*1010.*"), method="states", progress=False)
+    assert isinstance(refuted, Refuted) and refuted.counterexample.input == ("1", "0", "1")
+
+
+def test_what_states_do_not_hold_is_unknown() -> None:
+    transformer = programs.open("occurs", "fixed:2")
+    for condition, reason in (
+        (e.holds(lambda text: True, "any"), "the Python predicate any"),
+        (e.token(0) == "0", "a position other than the last"),
+        (e.at("embedding", "letter", 0) >= 0, "a position other than the last"),
+        (e.score(0, 0, -1, 0) >= 0, "scores and weights of attention"),
+    ):
+        verdict = check(Claim(inputs(transformer), condition))
+        assert isinstance(verdict, Unknown) and reason in verdict.reason
+    nothing = check(Claim(inputs(transformer), e.answer() == "YES", e.answer() == "TIE"))
+    assert isinstance(nothing, Vacuous)
+    with pytest.raises(InputError, match="infinitely many"):
+        check(decisiveness(transformer), method="enumerate", progress=False)
+    too_many = check(decisiveness(programs.open("random:0,2,12", "fixed:8").replace(period=1)), seconds=2, progress=False)
+    assert isinstance(too_many, Unknown) and "passed the" in too_many.reason
+
+
+def test_chains_of_thought_by_states() -> None:
+    """A constant number of steps: the machine reads its own answers."""
+    for seed in (0, 3, 5, 8):
+        transformer = sampled(seed)
+        reads = transformer.replace(answers=transformer.vocabulary)
+        for steps in (2, 3):
+            claim = Claim(inputs(reads, max_length=5, steps=steps), e.answer() != "1")
+            by_states, by_inputs = (check(claim, method=m, progress=False) for m in ("states", "enumerate"))
+            assert settled(by_states) == settled(by_inputs)
+            endless = check(Claim(inputs(reads, steps=steps), e.answer() != "1"), progress=False)
+            assert type(endless) is type(by_states) or isinstance(endless, Refuted)
+
+
+def test_certificates_of_every_length(tmp_path) -> None:
+    transformer = programs.open("same-ends", "fixed:2")
+    for number, language in enumerate((".|0.*0|1.*1", "1.*")):
+        claim = recognition(transformer, languages.regular(language))
+        verdict = check(claim, progress=False)
+        path = tmp_path / f"{number}.json"
+        save_certificate(path, claim, verdict)
+        _, again = load_certificate(path)
+        assert again == verdict
+        assert recheck(path).agrees
