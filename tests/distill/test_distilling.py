@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from glyptic import exact, nn, programs, prove
 from glyptic.distill import Tuning, distill, load_report, open_decider
 from glyptic.distill.decider import TrainedDecider
+from glyptic.distill.fine_tuning import Interrupted
 from glyptic.distill.formats import FormatRow, draw_formats, smallest_that_keeps
 from glyptic.distill.keeping import STATE, identity_of
 from glyptic.distill.proving import is_language
@@ -200,3 +202,24 @@ def test_the_report_is_plain_json(tmp_path) -> None:
     (tmp_path / "other" / "thesis.tex").write_text("mine")
     with pytest.raises(GlypticError, match=r"it holds 'thesis.tex', and no distillation; name a new folder"):
         found.save(tmp_path / "other")
+
+
+def test_ctrl_c_in_a_round_keeps_its_weights(tmp_path, monkeypatch) -> None:
+    import glyptic.distill.distilling as room
+
+    plain = room.fine_tuned
+
+    def interrupted(*given, **named):
+        raise Interrupted(plain(*given, **named))
+
+    monkeypatch.setattr(room, "fine_tuned", interrupted)
+    hard = Tuning(steps=3, rate=1e-3, every=3)
+    asked = {"format": "fixed:6", "max_length": 6, "rounds": 2, "tuning": hard, "sweep": False}
+    asked |= {"out": tmp_path, "progress": False}
+    with pytest.raises(KeyboardInterrupt):
+        distill(spoilt(), **asked)
+    before = load_file(tmp_path / STATE)
+    assert any(not torch.equal(before[f"last.{name[5:]}"], before[name]) for name in before if name.startswith("best."))
+    monkeypatch.setattr(room, "fine_tuned", plain)
+    found = distill(spoilt(), **asked)
+    assert [one.number for one in found.rounds] == [0, 1, 2] and found.rounds[1].added > 0

@@ -23,8 +23,9 @@ class DistillCommand:
 
     RUN is a run of `glyptic train`, a checkpoint (with --task), a recipe, or a folder of recipes, which gives a table. The
     folder that is written opens as the transformer itself: glyptic run OUT 0110; its proofs are checked again by
-    glyptic prove --recheck OUT/certificates/language.json. Ctrl-C loses nothing: the same words again go on. The exit status is
-    0 if all is proved, 1 if something is refuted, 2 if it could not be done.
+    glyptic prove --recheck OUT/certificates/language.json. Ctrl-C loses nothing: the same words again go on.
+
+    The exit status is 0 if all is proved, 1 if something is refuted, 2 if it could not be done.
 
     Examples: glyptic train tomita:4,12,held_out=0 --norm none --layers 2 --out t4 && glyptic distill t4 --out t4-exact
               glyptic distill recipes/distill/tomita-2.toml --format fixed:4 --fine-tune 300 --out t2

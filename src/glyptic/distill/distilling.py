@@ -202,7 +202,7 @@ class _Work:
         """Round 0 proves what was rounded, or fine-tuned first; each further one adds wrong words, and trains."""
         done = self.standing.rounds
         if not done:
-            first = self._tuned(fine_tune, 0) if fine_tune else 0
+            first = self._tuned(fine_tune, 0, ()) if fine_tune else 0
             self._prove(0, first, 0, 0.0)
         while (last := self.standing.rounds[-1]).counterexample is not None and last.number < rounds:
             begun = time.perf_counter()
@@ -210,22 +210,22 @@ class _Work:
             answers = exact_answers(question.rounded(self.standing.best), question.words)
             wrong = question.words.shortest(answers != question.truth, ADDED)
             words = tuple(dict.fromkeys([*before, *([last.counterexample] if last.counterexample else []), *wrong]))
-            self.standing = replace(self.standing, words=words)
-            steps = self._tuned(question.tuning.steps, last.number + 1)
+            steps = self._tuned(question.tuning.steps, last.number + 1, words)
             self._prove(last.number + 1, steps, len(words) - len(before), time.perf_counter() - begun)
 
-    def _tuned(self, steps: int, number: int) -> int:
+    def _tuned(self, steps: int, number: int, words: tuple[str, ...]) -> int:
+        """Fine-tune; Ctrl-C keeps the weights that there are, and the round begins anew with them. How many steps it took."""
         question, standing = self.question, self.standing
         plan = replace(question.tuning, steps=steps, seed=question.tuning.seed + number)
         try:
             found = fine_tuned(
                 question.unrounded, standing.last, question.format, question.decider.task, question.words, question.truth, plan,
-                also=standing.words, progress=self.progress,
+                also=words, progress=self.progress,
             )  # fmt: skip
         except Interrupted as stop:
             self.stands(replace(standing, last=stop.tuned.last))
             raise
-        self.standing = replace(standing, last=found.last, best=self._better(standing.best, found.best))
+        self.standing = replace(standing, last=found.last, best=self._better(standing.best, found.best), words=words)
         return found.steps
 
     def _better(self, old: Latents, new: Latents) -> Latents:
