@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from glyptic import Fixed, Transformer, carve, notes, programs, prove
+from glyptic import Fixed, Transformer, carve, languages, notes, programs, prove
 from glyptic.errors import GlypticError, MissingExtra
 from glyptic.exact import show_number
 from glyptic.extras import brought_by
@@ -141,8 +141,31 @@ def in_context() -> None:
     print(f"L* = {icl.minimum_loss(problem):.12f} in closed form; the flow ends {path.excess()[-1]:.1e} above it")
 
 
+def every_length() -> None:
+    title("9. Every length: a transformer without positions is an automaton, found exactly")
+    same = programs.open("same-ends", "fixed:2")
+    print(same.machine().minimal())
+    print(prove.language(same, languages.regular("0|1|0.*0|1.*1")))
+
+
+def train_and_know() -> None:
+    title("10. Train a decider, make it exact, and prove what it does")
+    import torch
+
+    from glyptic.distill import TrainedDecider, distill
+    from glyptic.train import Plan, train
+    from glyptic.train.tasks import registry
+
+    torch.set_num_threads(1)  # so small a model is slower on more
+    task = registry.open("tomita:1,8,held_out=0")
+    config = task.config().replace(layers=1, width=8, heads=1, feed_forward_width=16, norm="none", context=8)
+    trained = train(task, Plan(steps=600, rate=5e-3, evaluate=100, reach=1.0), config=config)
+    print(f"trained for {trained.rows[-1]['step']:.0f} steps: accuracy {trained.rows[-1]['evaluation_accuracy']:.4f}")
+    print(distill(TrainedDecider("tomita 1", trained.model, task), "fixed:6", max_length=8, sweep=False))
+
+
 def look_inside() -> None:
-    title("9. Pages that compute, one HTML file each: open them in a browser")
+    title("11. Pages that compute, one HTML file each: open them in a browser")
     from examples.gallery import write
 
     for path in write(Path("demo-out")):
@@ -153,7 +176,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # signs that a terminal cannot show are printed as numbers
     start = time.perf_counter()
-    for step in (run_a_decider, normalize, combine, the_notes, lemmas, without_us, on_pytorch, in_context, look_inside):
+    for step in (run_a_decider, normalize, combine, the_notes, lemmas, without_us, on_pytorch, in_context,
+                 every_length, train_and_know, look_inside):
         try:
             with brought_by("this part"):
                 step()

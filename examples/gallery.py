@@ -34,6 +34,11 @@ def automaton() -> Page:
     return look.page(languages.regular("0*1(0*10*1)*0*"), "0110100")
 
 
+def machine() -> Page:
+    """The exact automaton of a transformer without positions: brackets of depth two."""
+    return look.page(programs.open("nested:ab", "fixed:2").machine().minimal(), "aabb")
+
+
 def positions() -> Page:
     from glyptic.look.opening import open_page
 
@@ -114,6 +119,7 @@ PAGES: dict[str, Callable[[], Page]] = {
     "counterexample": counterexample,
     "proof": proof,
     "automaton": automaton,
+    "machine": machine,
     "precision": precision,
     "model": model,
     "training": training,

@@ -11,7 +11,7 @@ ROOT = Path(glyptic.__file__).parent
 ORDER = [
     *("errors", "extras", "lazy", "showing", "text", "arguments", "files", "figures", "parallel"),
     *("numbers", "exact", "languages", "carve", "programs", "states", "prove", "theorems", "lint", "studies", "notes"),
-    *("nn", "train", "bridge", "icl", "look", "cli"),
+    *("nn", "train", "bridge", "distill", "icl", "look", "cli"),
 ]
 INSIDE = {
     "prove": [

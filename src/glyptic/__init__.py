@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from glyptic import bridge as bridge
     from glyptic import carve as carve
+    from glyptic import distill as distill
     from glyptic import exact as exact
     from glyptic import icl as icl
     from glyptic import languages as languages

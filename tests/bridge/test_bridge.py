@@ -15,6 +15,7 @@ from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
 from glyptic.exact.random import Sizes, random_transformer
 from glyptic.exact.transformer import Norm, map_codes, newer_parts
+from glyptic.nn.presets import PRESETS
 from glyptic.numbers import Exact, Fixed, decode, parse_format, to_float64
 
 DECODER: dict[str, Any] = {
@@ -49,6 +50,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "parallel": {"parallel": True},
     "embedding norm": {"embedding_norm": True, "token_types": 2},
     "output bias without final norm": {"final_norm": False, "output_bias": True},
+    "as Gemma and OPT": {"norm": "rms_plus_one", "embedding_scale": True, "embedding_scale_rounded": True,
+                         "embedding_width": 4, "position_offset": 2},
 }
 POSITIONS: dict[str, dict[str, Any]] = {  # what to_nn has no way back from
     "rotary": {"positions": "rotary"},
@@ -131,6 +134,22 @@ def test_biases_are_weights_of_their_own_and_those_of_zero_are_left_out() -> Non
     assert {*newer_parts(moved)} == names | {"layers.0.heads.1.output_bias", "layers.1.heads.1.output_bias"}
 
 
+def test_rationals_give_the_very_logits_where_nothing_is_irrational() -> None:
+    """Queries of 0 make attention uniform, and exp 0 is 1: with relu and without norms all is rational, and nothing rounds."""
+    model = decoder(norm="none", parallel=True, output_bias=True, embedding_scale=False)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_((parameter * 16).round() / 16)
+        for block in model.stack.blocks:
+            block.attn.qkv.weight[:8] = 0
+            block.attn.qkv.bias[:8] = 0
+    transformer = bridge.to_exact(model, Exact(16), scale=False)
+    text = texts(transformer, 3, 1)[0]
+    with torch.no_grad():
+        ours = model(bridge.ids(transformer, [text]))[0, -1].numpy()
+    assert np.abs(ours - np.array(transformer.run(text).logits, float)).max() < 1e-12
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_decider_is_what_its_class_says_at_the_last_position(classes: int) -> None:
     model = decoder(head="class", classes=classes, feed_forward="gelu", norm_place="post")
@@ -149,21 +168,31 @@ def test_a_decider_is_what_its_class_says_at_the_last_position(classes: int) -> 
 SMALL: dict[str, Any] = {"layers": 2, "width": 8, "heads": 2, "vocabulary": 5, "context": 9, "feed_forward_width": 12}
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "gpt_neox", "transformer_xl"])
+DECODERS = sorted(name for name, fields in PRESETS.items() if fields["kind"] == "decoder")
+
+
+def test_the_presets_are_told_apart() -> None:
+    assert {"gpt2", "llama", "gpt_neox", "transformer_xl", "mistral", "qwen2", "gemma", "phi3", "opt"} <= {*DECODERS}
+
+
+@pytest.mark.parametrize("name", [name for name in DECODERS if not PRESETS[name].get("query_key_norm")])
 def test_presets_of_decoders_become_exact(name: str) -> None:
-    head = {"rotary_fraction": 0.5} if name == "gpt_neox" else {}
-    model = decoder(**{**nn.preset(name, **SMALL, head_width=4, **head).to_dict(), "rotary_scaling": None})
+    changes: dict[str, Any] = {"rotary_fraction": 0.5} if name == "gpt_neox" else {}
+    changes |= {"key_value_heads": 1} if PRESETS[name].get("key_value_heads") else {}
+    changes |= {"sliding_window": None} if PRESETS[name].get("sliding_window") else {}
+    config = nn.preset(name, **SMALL, head_width=4, **changes)
+    model = decoder(**{**config.to_dict(), "rotary_scaling": config.rotary_scaling})
     ours, exact = both_logits(model, bridge.to_exact(model, "fp32"))
     assert np.abs(ours - exact).max() < 1e-4 * np.abs(ours).max()
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("vaswani", "no cross-attention"), ("vaswani_big", "no cross-attention"), ("t5", "no cross-attention"),
-     ("bert", "its first decides"), ("vit", "not pixels")],
+    [("qwen3", "query_key_norm=True"), ("vaswani", "no cross-attention"), ("vaswani_big", "no cross-attention"),
+     ("t5", "no cross-attention"), ("bert", "its first decides"), ("vit", "not pixels")],
 )  # fmt: skip
 def test_presets_that_are_no_decoders_are_refused_with_the_reason(name: str, reason: str) -> None:
-    changes: dict[str, Any] = {"layers": 1, "width": 8, "heads": 2, "feed_forward_width": 8}
+    changes: dict[str, Any] = {"layers": 1, "width": 8, "heads": 2, "key_value_heads": 1, "feed_forward_width": 8}
     changes |= {"image_size": 4, "patch_size": 2} if name == "vit" else {"vocabulary": 5, "context": 9}
     with pytest.raises(ModelError, match=reason):
         bridge.to_exact(nn.build(nn.preset(name, **changes), seed=0), "fixed:8")
@@ -183,8 +212,7 @@ def test_names_lengths_and_chain_of_thought() -> None:
     [
         ({"norm": "batch"}, "norm='batch'"),
         ({"norm": "group"}, "norm='group'"),
-        ({"query_key_norm": True}, "query_key_norm=True has no exact version"),
-        ({"embedding_width": 3}, "embedding_width=3 has no exact version"),
+        ({"query_key_norm": True}, "query_key_norm=True norms each head's queries and keys"),
         ({"sliding_window": 3}, "sliding_window=3"),
         ({"kind": "encoder"}, "kind='encoder'"),
         ({"head": "none"}, "head='none'"),

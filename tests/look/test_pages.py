@@ -38,6 +38,12 @@ def test_every_word_that_a_script_says_is_there() -> None:
     assert said > 500
 
 
+def test_scripts_can_be_read() -> None:
+    """As `prettier --print-width 130 --no-bracket-spacing` lays them out; a text may run a little further."""
+    for path in PARTS.rglob("*.js"):
+        assert max(map(len, path.read_text(encoding="utf-8").splitlines())) <= 170, path.name
+
+
 def test_no_part_of_a_page_names_an_address() -> None:
     for path in PARTS.rglob("*.*"):
         found = re.findall(r"https?://[^\s\"'`)<]+", path.read_text(encoding="utf-8"))

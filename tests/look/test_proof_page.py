@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.look.chromium import axe, needs_chromium, page_of
 
-from glyptic import languages, programs
+from glyptic import languages, look, programs, prove
 from glyptic.errors import GlypticError
 from glyptic.exact import Transformer
 from glyptic.languages.automata import Automaton
@@ -206,3 +206,22 @@ def test_what_is_no_verdict_is_refused() -> None:
     (x,) = variables("x")
     with pytest.raises(GlypticError, match="another claim"):
         proof_view(decided(Claim(Values("x", "fixed:2"), x == x)), Claim(Values("x", "fixed:2"), x == 0))
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_claims_of_every_length(browser: Any, language: str) -> None:
+    """∞ is no number of JSON: the page has words for it."""
+    endless = programs.open("occurs", "fixed:2")
+    claims = [
+        recognition(endless, languages.regular("0*1.*")),
+        equivalence(endless, programs.open("at-least:1", "fixed:2")),
+        decisiveness(endless),
+        recognition(endless, languages.regular("0*11.*")),
+    ]
+    for claim in claims:
+        verdict = prove.check(claim)
+        assert verdict.method == "states"
+        with page_of(browser, look.page(verdict, claim), f"#lang={language}") as tab:
+            text = tab.inner_text("#view")
+            assert ("whatever length" if language == "en" else "de cualquier longitud") in text
+            assert ("By states" if language == "en" else "Por estados") in text and "∞ sy" not in text

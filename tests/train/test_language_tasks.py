@@ -136,6 +136,15 @@ def test_without_held_out_words_all_are_evaluated() -> None:
     assert not (task.batch(0, 0, 16).targets == IGNORED).any()
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_batches_may_be_small(name: str, size: int) -> None:
+    task = registry.open(name)
+    for step in range(8):
+        batch = task.batch(0, step, size)
+        assert batch.inputs[0].shape == batch.targets.shape and len(batch.targets) == size and batch.inputs[0].max() >= 0
+
+
 def test_a_batch_is_a_function_of_seed_and_step() -> None:
     task = registry.open("dyck:2")
     first, again, other = (task.batch(seed, 7, 32) for seed in (1, 1, 2))
@@ -190,16 +199,16 @@ def test_carved_deciders_agree_with_the_tasks_of_their_names(decider: str) -> No
 
 def test_what_an_exact_transformer_decides_can_be_learned(tmp_path) -> None:
     """By name and from a folder, the same answers as its runs."""
-    both = open_decider("parity:6", "fixed:4") & ~open_decider("contains:101,6", "fixed:4")
+    both = open_decider("parity:8", "fixed:4") & ~open_decider("contains:101,8", "fixed:4")
     both.save(tmp_path / "both")
-    task = registry.open(f"program:{tmp_path}/both,6")
-    assert registry.open(task.name) == task and registry.open("program:parity:6,6") != task
+    task = registry.open(f"program:{tmp_path}/both,8")
+    assert registry.open(task.name) == task and registry.open("program:parity:8") != task
     for step in range(6):
         batch = task.batch(seed=0, step=step, size=8)
         for row, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
             for end, target in enumerate(targets, 1):
                 assert target in (IGNORED, both.answer("".join(map(str, row[:end]))) == "YES")
-    for bad in ("program:nothing", "program:parity:6,7", "program:parity:16,16", "program:random:3;2;6,6", "program:"):
+    for bad in ("program:nothing", "program:parity:6,7", "program:parity:16,16", "program:random:3;2;8", "program:"):
         with pytest.raises(GlypticError):
             registry.open(bad)
 
@@ -250,6 +259,7 @@ def test_models_that_cannot_decide_are_refused(changes: dict, said: str) -> None
         "tomita:3,\n",
         "majority:vocabulary=0 1",
         "tomita:99999999999999999999",
+        "tomita:1,6",
     ],
 )
 def test_names_that_stand_for_nothing_are_one_sentence(name: str) -> None:

@@ -88,7 +88,7 @@ def test_a_run_that_ended_early_does_not_go_on(tmp_path: Path) -> None:
 
 def test_metrics_that_a_kill_left_ahead_of_the_checkpoint_are_written_once(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "run", Interrupts(at=14))
+        run(tmp_path / "run", Interrupts(at=12))
     place = load_run(tmp_path / "run")
     place.write_rows([*place.rows(), {"step": 15, "loss": 1.0}, {"step": 16, "evaluation_loss": 2.0}])
     assert [row["step"] for row in run(tmp_path / "run").rows] == [5, 8, 10, 15, 16, 20, 24]
@@ -199,11 +199,15 @@ def files_of_at_most(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(half_done: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "../metrics.jsonl"])
+def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(
+    half_done: Path, tmp_path: Path, file: str
+) -> None:
+    """The disk is full when one of the files is to be written; those before it in the same checkpoint had room."""
     out = tmp_path / "run"
     shutil.copytree(half_done, out)
-    before = snapshot(out / "last")
-    with files_of_at_most(20_000), pytest.raises(FileError, match=r"File too large"):
+    before, size = snapshot(out / "last"), (half_done / "last" / file).stat().st_size
+    with files_of_at_most(size - 1 if "metrics" not in file else size), pytest.raises(FileError, match="File too large"):
         run(out)
     assert snapshot(out / "last") == before
     assert same(run(out).model, run(tmp_path / "whole").model)

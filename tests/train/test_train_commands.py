@@ -94,8 +94,8 @@ def test_a_recipe_is_what_flags_are_unless_told(capsys: pytest.CaptureFixture[st
     flags = ["--steps", "2000", "--reach", "0", "--evaluate", "2", "--out", "two"]
     assert said(capsys, "train", "--recipe", "r.toml", *flags)[0] == 0
     assert load_run("two").plan.steps == 2000  # also where that is what it is without a recipe
-    wrong = {"task = 3": "is not a part of a recipe", "[": "is not a recipe", 'task = "parity"\n[plan]\nstep = 3': "step=3"}
-    for text, says in wrong.items():
+    bad = {"task = 3": "is not a part of a recipe", "[": "is not a recipe", 'task = "parity"\n[plan]\nstep = 3': "step=3"}
+    for text, says in bad.items():
         Path("bad.toml").write_text(text)
         assert says in sentence(capsys, "train", "--recipe", "bad.toml")
 

@@ -192,8 +192,9 @@ def _heads(transformer: Transformer, model: Decoder, layer: int) -> Iterator[Sam
         yield SamePlace(f"{exact}.mixed", f"{ours}.hook_z", values, h)
 
 
-def _normed(stage: str, hook: str, width: int, norm: object) -> SamePlace:
-    return SamePlace(stage, hook, width, gain=getattr(norm, "weight", None), bias=getattr(norm, "bias", None))
+def _normed(stage: str, hook: str, width: int, norm: Any) -> SamePlace:
+    gain = 1 + norm.weight if getattr(norm, "plus_one", False) else norm.weight
+    return SamePlace(stage, hook, width, gain=gain, bias=getattr(norm, "bias", None))
 
 
 def _why(hook: str, transformer: Transformer) -> str:

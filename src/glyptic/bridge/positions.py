@@ -30,14 +30,18 @@ def as_array(tensor: Tensor) -> Matrix:
     return tensor.detach().double().cpu().numpy()
 
 
+def attention_of(model: Decoder, layer: int) -> Any:
+    """The self-attention of a layer."""
+    return model.get_submodule(f"stack.blocks.{layer}.attn")
+
+
 @torch.no_grad()
 def tables(model: Decoder, layer: int, head: int, length: int) -> dict[str, Matrix]:
     """What positions give to a head besides its matrices; `query_bias`, where it is there, is one more bias of the query."""
     make: dict[str, Callable[[Decoder, Any, int, int], dict[str, Matrix]]]
     make = {"rotary": _rotary, "alibi": _of_scores, "t5": _of_scores, "shaw": _shaw, "transformer_xl": _transformer_xl}
     kind = model.config.positions
-    attention = model.get_submodule(f"stack.blocks.{layer}.attn")
-    return make[kind](model, attention, head, length) if kind in make else {}
+    return make[kind](model, attention_of(model, layer), head, length) if kind in make else {}
 
 
 def turned_rows(model: Decoder) -> int:

@@ -24,7 +24,8 @@ _KNOWN = {
     *("attention_bias", "attention_output_bias", "sliding_window", "backend", "feed_forward", "feed_forward_width"),
     *("feed_forward_bias", "norm", "norm_place", "norm_eps", "final_norm", "parallel", "positions", "position_precision"),
     *("position_offset", "sinusoidal_layout", "rotary_base", "rotary_fraction", "rotary_scaling", "relative_buckets"),
-    *("relative_distance", "embedding_scale", "embedding_scale_rounded", "embedding_norm", "token_types", "head", "classes"),
+    *("relative_distance", "embedding_scale", "embedding_scale_rounded", "embedding_norm", "embedding_width"),
+    *("query_key_norm", "token_types", "head", "classes"),
     *("tied", "output_bias", "output_bias_frozen", "output_scale", "dropout", "attention_dropout"),
     *("encoder_layers", "norm_groups", "image_size", "patch_size", "channels"),  # of other models and norms
 }
@@ -48,6 +49,8 @@ def refuse(config: ModelConfig, max_length: int) -> None:
     if config.norm not in _EXACT_NORMS:
         why = _NORMS.get(config.norm, "it has no exact version")
         raise ModelError(f"norm={config.norm!r}: {why}; use norm='layer', 'rms', 'rms_outside' or 'none'.")
+    if config.query_key_norm:
+        raise ModelError("query_key_norm=True norms each head's queries and keys, and exact heads do not; build one without it.")
     if config.norm == "none" and config.norm_place == "post":
         raise ModelError("norm='none' has no place: give norm_place='pre'.")
     if config.positions == "learned" and max_length > config.context:

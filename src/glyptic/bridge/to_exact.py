@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from glyptic.arguments import Count, checked, refused
-from glyptic.bridge.positions import Matrix, as_array, tables, turned_rows
+from glyptic.bridge.positions import Matrix, as_array, attention_of, tables, turned_rows
 from glyptic.bridge.refusals import options_of, refuse, refuse_weights
 from glyptic.bridge.scale import Factor, factor_of
 from glyptic.errors import ModelError
@@ -148,11 +148,13 @@ def possible(model: Decoder) -> list[int]:
 
 
 def _tokens(model: Decoder) -> Matrix:
-    """(vocabulary, d), with the scale, and with the first token type, which a decoder adds to every token."""
+    """(vocabulary, d): widened and scaled, and with the first token type, which a decoder adds to every token."""
     embedding = model.embedding
     assert embedding.token is not None
-    weight = embedding.token.weight
-    table = as_array(weight) * embedding.rounded.get(weight.dtype, embedding.scale)
+    table = as_array(embedding.token.weight)
+    if embedding.widen is not None:
+        table = table @ as_array(embedding.widen.weight).T
+    table = table * embedding.rounded.get(embedding.token.weight.dtype, embedding.scale)
     return table if embedding.token_type is None else table + as_array(embedding.token_type.weight)[0]
 
 
@@ -169,7 +171,8 @@ def _output(model: Decoder) -> tuple[Matrix, Matrix]:
     assert model.output is not None and model.embedding.token is not None
     weight = model.embedding.token.weight if model.output.weight is None else model.output.weight
     bias = np.zeros(len(weight)) if model.output.bias is None else as_array(model.output.bias)
-    return as_array(weight) * model.config.output_scale, bias
+    matrix = as_array(weight) if model.output.narrow is None else as_array(weight) @ as_array(model.output.narrow.weight)
+    return matrix * model.config.output_scale, bias
 
 
 def used_rows(model: Decoder, length: int) -> int:
@@ -189,7 +192,7 @@ def used_rows(model: Decoder, length: int) -> int:
 
 def _projections(model: Decoder, layer: int) -> tuple[Matrix, Matrix]:
     """(H + 2G, K, d) and (H + 2G, K): matrices and biases of queries, keys and values, head by head."""
-    config, qkv = model.config, model.get_submodule(f"stack.blocks.{layer}.attn").qkv
+    config, qkv = model.config, attention_of(model, layer).qkv
     count, size = config.heads + 2 * config.groups, config.head_size
     weight = as_array(qkv.weight).reshape(count, size, config.width)
     bias = np.zeros((count, size)) if qkv.bias is None else as_array(qkv.bias).reshape(count, size)
@@ -226,7 +229,7 @@ def _heads(
     model: Decoder, layer: int, length: int, factor: Factor, rounding: _Rounding, name: str
 ) -> Iterator[Head]:
     """Each head's own matrices and biases; the bias of the output is that of the last head that writes."""
-    config, attention = model.config, model.get_submodule(f"stack.blocks.{layer}.attn")
+    config, attention = model.config, attention_of(model, layer)
     H, G, K = config.heads, config.groups, config.head_size
     weight, bias = _projections(model, layer)
     out = as_array(attention.out.weight).reshape(config.width, H, K)
@@ -242,16 +245,17 @@ def _heads(
             biases["output_bias"] = as_array(attention.out.bias)
         if "distance_keys" in more:
             more["distance_keys"] = more["distance_keys"][:, scored]
-        made = {key: rounding(array, f"{name}.heads.{h}.{key}") for key, array in (arrays | more).items()}
-        yield Head(**made, **{key: rounding.bias(array, f"{name}.heads.{h}.{key}") for key, array in biases.items()})
+        made: dict[str, Any] = {key: rounding(array, f"{name}.heads.{h}.{key}") for key, array in (arrays | more).items()}
+        made |= {key: rounding.bias(array, f"{name}.heads.{h}.{key}") for key, array in biases.items()}
+        yield Head(**made)
 
 
 def _norm(norm: Any, config: ModelConfig, rounding: _Rounding, name: str) -> Norm | None:
-    """LayerNorm or RMSNorm, which has no bias; None where nn has none."""
+    """LayerNorm or RMSNorm, which has no bias, and whose γ may be 1 + its weight; None where nn has none."""
     if not isinstance(norm, torch.nn.LayerNorm | RMSNorm):
         return None
     bias = as_array(norm.bias) if isinstance(norm, torch.nn.LayerNorm) else np.zeros(config.width)
-    one_more = 1.0 if config.norm == "rms_plus_one" else 0.0
-    arrays = {"gain": as_array(norm.weight) + one_more, "bias": bias, "epsilon": norm.eps}
-    kind: Any = "rms" if config.norm == "rms_plus_one" else config.norm
+    plus_one = config.norm == "rms_plus_one"
+    arrays = {"gain": as_array(norm.weight) + plus_one, "bias": bias, "epsilon": norm.eps}
+    kind: Any = "rms" if plus_one else config.norm
     return Norm(**{key: rounding(array, f"{name}.{key}") for key, array in arrays.items()}, kind=kind)

@@ -47,8 +47,8 @@ def refuse_norms(transformer: Transformer) -> None:
     if transformer.options.norm != "none" or alone is not None:
         said = f"options.norm is {transformer.options.norm!r}" + (f" and there is {alone}" if alone else "")
         raise ModelError(
-            f"{said}: LayerNorm and RMSNorm go over all coordinates in order, so none "
-            "can be added, moved or read exactly; carve transformers without norms."
+            f"{said}: LayerNorm and RMSNorm go over all coordinates in order, so none can be added, moved or read exactly; "
+            "carve transformers whose options.norm is 'none', without other norms."
         )
     if transformer.options.products == "unrounded":
         raise ModelError(
@@ -142,7 +142,7 @@ def widen_layer(layer: Layer, pad: tuple[int, int]) -> Layer:
     if ff is not None:
         gate = None if ff.gate is None else _padded(ff.gate, pad, columns=True)
         w1, w2 = _padded(ff.w1, pad, columns=True), _padded(ff.w2, pad, columns=False)
-        ff = replace(ff, w1=w1, w2=w2, b2=_longer(ff.b2, pad), gate=gate)
+        ff = replace(ff, w1=w1, w2=w2, b2=_padded(ff.b2[:, None], pad, columns=False)[:, 0], gate=gate)
     return replace(layer, heads=tuple(map(head, layer.heads)), feed_forward=ff)
 
 

@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "translate": ("glyptic.cli.translate:TranslateCommand", "translate texts with a trained encoder–decoder"),
     "recipes": ("glyptic.cli.recipes:RecipesCommand", "train by recipes, and see whether each reaches what it should"),
     "experiment": ("glyptic.cli.experiment:ExperimentCommand", "a claim of the lectures tried by small trainings"),
+    "distill": ("glyptic.cli.distill:DistillCommand", "a trained decider made exact: proved, or trained until it is"),
     "icl flow": ("glyptic.cli.icl.flow:FlowCommand", "in-context learning: gradient flow to the closed-form minimum"),
     "icl risk": ("glyptic.cli.icl.risk:RiskCommand", "in-context learning: the risk theorem in its three parts"),
     "icl shift": (
@@ -77,6 +78,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # programs.registry.KINDS, named here so that the list of commands need not load them
 DECIDERS = (
     *("contains", "first-equals-last", "majority", "parity", "brackets", "palindromes", "modular", "random"),
+    *("occurs", "at-least", "exactly", "subsequence", "same-ends", "averaging-majority", "counting-majority"),
+    *("starts-with", "ends-with", "factor", "last-of", "nested"),
     *("regex", "tomita"),
 )
 

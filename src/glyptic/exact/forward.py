@@ -133,7 +133,7 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
         return None if codes is None else arithmetic.weights(np.asarray(codes))
 
     def norm(of: Norm | None) -> PreparedNorm | None:
-        return of and PreparedNorm(values(of.gain), values(of.bias), values(of.epsilon[None]), of.kind)
+        return None if of is None else PreparedNorm(values(of.gain), values(of.bias), values(of.epsilon[None]), of.kind)
 
     def head(of: Head) -> PreparedHead:
         matrices = {name: weights(getattr(of, name)) for name in ("query", "key", "value", "output")}

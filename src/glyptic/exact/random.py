@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -90,9 +90,8 @@ def random_transformer(
         m = sizes.hidden
         if not m:
             return None
-        of = (weights(m, d), weights(m), weights(d, m), weights(d))
-        gate = (weights(m, d), weights(m)) if sizes.gated else (None, None)
-        return FeedForward(*of, *gate, sizes.activation)
+        plain = FeedForward(weights(m, d), weights(m), weights(d, m), weights(d), activation=sizes.activation)
+        return replace(plain, gate=weights(m, d), gate_bias=weights(m)) if sizes.gated else plain
 
     layers = []
     for _ in range(sizes.layers):

@@ -84,7 +84,8 @@ def ignoring(transformer: Transformer, coordinate: str) -> Transformer:
     def layer(of: Layer) -> Layer:
         heads = tuple(Head(*map(cleared, (h.query, h.key, h.value, h.output))) for h in of.heads)
         ff = of.feed_forward
-        return replace(of, heads=heads, feed_forward=ff and FeedForward(*map(cleared, (ff.w1, ff.b1, ff.w2, ff.b2))))
+        ff = ff and FeedForward(cleared(ff.w1), cleared(ff.b1), cleared(ff.w2), cleared(ff.b2))
+        return replace(of, heads=heads, feed_forward=ff)
 
     return transformer.replace(layers=tuple(map(layer, transformer.layers)))
 

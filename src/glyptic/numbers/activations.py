@@ -34,7 +34,7 @@ from glyptic.arguments import is_word, shown
 from glyptic.errors import FormatError
 from glyptic.numbers.arithmetic import ACTIVATIONS, Activation
 from glyptic.numbers.exponential import _fraction
-from glyptic.numbers.formats import AnyFormat, Exact, Format, _as_fraction, as_format, floor_log2
+from glyptic.numbers.formats import AnyFormat, Exact, Format, _as_fraction, _told, as_format, floor_log2
 
 CUBE = Fraction(44715, 10**6)  # of gelu_tanh
 _MOST_BITS = 1 << 16
@@ -60,7 +60,7 @@ def activation_rounded(kind: Activation, x: Fraction, format: str | AnyFormat) -
     if kind == "relu" or x == 0:
         return format.round(max(x, Fraction(0)))
     if isinstance(format, Exact):
-        raise FormatError(f"{kind}({x}) is not known to be rational, so exact has none; use relu, or a finite format.")
+        raise FormatError(f"{kind}({_told(x)}) is not known to be rational, so exact has none; use relu, or a finite format.")
     return _rounded(kind, x, format)
 
 
@@ -71,12 +71,12 @@ def _rounded(kind: str, x: Fraction, format: Format) -> Fraction:
     if format.round(start - most) == format.round(start):  # the tail is above 0, and too small to be seen
         return format.round(start)
     precision = format.precision + 16
-    while precision < _MOST_BITS:
+    while precision <= 4 * _MOST_BITS:  # at the least x of all formats f is above x/2, a tie, by x² only: 2^−33280, relatively
         low, high = (format.round(start - end) for end in reversed(_tail(kind, size, precision)))
         if low == high:
             return low
         precision *= 2
-    raise FormatError(f"{kind}({x}) lies closer to the middle of two values of {format} than {_MOST_BITS} bits can tell.")
+    raise FormatError(f"{kind}({_told(x)}) lies closer to the middle of two values of {format} than {precision} bits can tell.")
 
 
 def _halvings(kind: str, y: Fraction) -> int:

@@ -51,7 +51,7 @@ _MOST_ROWS = 1 << 28  # bytes
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """Where a run is, besides its weights and moments."""
 
     step: int = 0
@@ -155,7 +155,7 @@ class RunFolder:
             if path.name not in kept:
                 path.unlink(missing_ok=True)
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> RunProgress | None:
         """Where the last checkpoint stands; None if there is none."""
         if not (self.place / "last").exists():
             return None
@@ -166,8 +166,8 @@ class RunFolder:
             raise FileError(f"{quoted_path(path)} is not the state of a run: it must be an object.")
         given = {name: value for name, value in found.items() if name != "moments"}
         try:
-            state = Progress(**given)
-            for each in fields(Progress):
+            state = RunProgress(**given)
+            for each in fields(RunProgress):
                 fitting(_STATE[each.name], each.name, getattr(state, each.name))
         except (TypeError, GlypticError) as error:
             why = error if isinstance(error, GlypticError) else "it has other fields than this version writes"
@@ -207,7 +207,7 @@ _STATE = {
 }
 
 
-def state_file(progress: Progress, moments: Iterable[str]) -> bytes:
+def state_file(progress: RunProgress, moments: Iterable[str]) -> bytes:
     """state.json, which names the files of moments beside it."""
     return (json.dumps({**asdict(progress), "moments": sorted(moments)}) + "\n").encode()
 

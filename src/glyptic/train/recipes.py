@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -134,3 +134,15 @@ def recipes_in(folder: Path) -> list[Path]:
     if not found:
         raise FileError(f"{quoted_path(folder)} has no recipes (.toml) in it.")
     return found
+
+
+def listed(recipes: Sequence[Recipe]) -> str:
+    """A table in Markdown of what recipes should reach and did, as docs/tasks.md has it."""
+    rows = ["| recipe | task | should reach | reached | steps | seconds |", "|---|---|---|---|---:|---:|"]
+    for recipe in recipes:
+        wanted = ", ".join(f"{name} {value:g}" for name, value in recipe.reach.items())
+        measured = ", ".join(f"{name} {recipe.reached[name]:g}" for name in recipe.reach if name in recipe.reached)
+        steps, seconds = (recipe.reached.get(name, "") for name in ("steps", "seconds"))
+        link = f"[{recipe.name}](../recipes/{recipe.name}.toml)"
+        rows.append(f"| {link} | `{recipe.task}` | {wanted} | {measured} | {steps} | {seconds} |")
+    return "\n".join(rows)

@@ -31,7 +31,7 @@ from glyptic.nn import Model, ModelConfig, build
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
 from glyptic.train.distributed import STAGING, Strategy, Team, joined
-from glyptic.train.folders import MOMENTS, STATE, Progress, Row, RunFolder, identity_of, state_file
+from glyptic.train.folders import MOMENTS, STATE, Row, RunFolder, RunProgress, identity_of, state_file
 from glyptic.train.metrics import LogName, MetricsLog, open_logs
 from glyptic.train.optimizer import adamw
 from glyptic.train.plan import Plan
@@ -201,6 +201,7 @@ class _Trainer:
             return step % every == 0 or step == plan.steps
 
         row: Row = self._row(step) if due(plan.record) else {}
+        begun = time.perf_counter()
         if due(plan.evaluate):
             row |= self._evaluate()
         if row:
@@ -208,6 +209,8 @@ class _Trainer:
             self._tell()
         if due(plan.save) or stop or self.progress.ended:
             self._save()
+        since, before = self.since  # tokens/s is that of the steps alone
+        self.since = since + time.perf_counter() - begun, before
         return bool(self.progress.ended)
 
     def _row(self, step: int) -> Row:
@@ -245,16 +248,16 @@ class _Trainer:
 
     # ------------------------------------------------------------------ files
 
-    def _open(self) -> Progress:
+    def _open(self) -> RunProgress:
         """Where the run stands: at its beginning, or at its last checkpoint, whose weights the model is given."""
         if self.folder is None:
-            return Progress()
+            return RunProgress()
         if self.team.leads:
             self.folder.begin(identity_of(self.task, fingerprint(self.model), self.model.config, self.plan))
         self.team.wait()
         progress = self.folder.progress()
         if progress is None:
-            return Progress()
+            return RunProgress()
         if self.team.leads:
             self.folder.tidy("last", ["model.safetensors", *(path.name for path in self.folder.moments())])
         self.team.wait()

@@ -135,9 +135,9 @@ def _count(claim: Claim) -> int | None:
 
     try:
         count = size_of_claim(claim)
-        return int(count) if count < inf else None
     except GlypticError:  # of exact rationals there is no number
         return None
+    return int(count) if count < inf else None  # nor of inputs of every length
 
 
 def _example(example: Counterexample | None, kind: str) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from glyptic.prove.claims import expressions as e
@@ -78,8 +79,11 @@ def in_words(claim: Claim) -> dict[str, Any]:
     if not isinstance(subject, Inputs) or claim.quantifier != "all" or not plain:
         return general
     names = [name_of(key, transformer) for key, transformer in subject.transformers.items()]
-    parts = {"name": names[0], "other": names[-1], "max": "∞" if subject.endless else subject.max_length}
-    return {**general, **_common(claim, parts)}
+    endless = subject.max_length == inf
+    found = {**general, **_common(claim, {"name": names[0], "other": names[-1]})}
+    if found["key"] in ("says_all", "says_some"):
+        return found
+    return {**found, "key": f"{found['key']}_endless"} if endless else {**found, "max": subject.max_length}
 
 
 def _common(claim: Claim, parts: dict[str, Any]) -> dict[str, Any]:
@@ -121,8 +125,10 @@ def ranges_over(claim: Claim, count: int | None) -> dict[str, Any]:
         free += [e.entry_name(*entry) for entry in subject.free_weights]
         return {"key": "over_layers", "names": printable(", ".join(free)), "positions": subject.positions, **about}
     symbols = printable(" ".join(subject.vocabulary))
-    longest = "∞" if subject.endless else subject.max_length
-    return {"key": "over_inputs", "min": subject.min_length, "max": longest, "symbols": symbols, **about}
+    about |= {"min": subject.min_length, "symbols": symbols}
+    if subject.max_length == inf:
+        return {"key": "over_inputs_endless", **about}
+    return {"key": "over_inputs", "max": subject.max_length, **about}
 
 
 __all__ = ["in_words", "name_of", "ranges_over", "sentence", "sentences"]

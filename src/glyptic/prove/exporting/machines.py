@@ -14,6 +14,7 @@ from glyptic.arguments import Count, Folder, checked
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import named
+from glyptic.exact.transformer import choices
 from glyptic.files import write_folder
 from glyptic.prove.exporting.folder import check_target, programs
 from glyptic.prove.portable.transformers import transformer_to_json
@@ -41,6 +42,9 @@ def export_machine(
     refuse_unknown(transformer)
     if transformer.options.products == "unrounded":
         raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
+    for part, chosen in choices(transformer).items():
+        if part.endswith(".activation"):
+            raise InputError(f"{part} is {chosen!r}, and the checker of a folder computes relu alone; nothing is exported.")
     model = _json(transformer_to_json(transformer))
     machine = machine_to_json(transformer, Budget(states), length)
     machine["model_sha256"] = hashlib.sha256(model).hexdigest()

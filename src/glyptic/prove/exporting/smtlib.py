@@ -160,7 +160,7 @@ class _Steps:
         for node, text in body.expressions:
             self.texts.setdefault(id(node), []).append(text)
         asserted = [one.condition for one in body.assertions]
-        named = [x for x, *_ in (*body.exps, *body.expressions)]
+        named = [*(x for x, _, _ in body.exps), *(x for x, _ in body.expressions)]
         calls = {id(node) for node in in_order([*asserted, *named]) if node.operation == CALL}
         wanted = calls | body.residuals.keys() | {id(node) for node in named}
         for node in _named([*asserted, *named], wanted, _conditions(asserted) - self.texts.keys()):

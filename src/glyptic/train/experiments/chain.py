@@ -1,6 +1,7 @@
 """A chain of thought against none, at depth 1: permutations of five things composed, and a number squared again and again.
 
 Both trainings of a pair have the same steps, batches, width and depth; one writes every step down, the other the answer alone.
+The modulus matters: modulo 97 one layer learns the answers at once, and modulo 1019 they come slowly with more steps than here.
 """
 
 from __future__ import annotations

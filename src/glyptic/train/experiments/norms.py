@@ -70,6 +70,7 @@ def draw(rows: Sequence[Row]) -> Any:
                 color=shade,
                 label=f"{norm.title()}Norm, {what[5:]}",
             )
+    figures.log_axis(right, "y")
     left.set_ylabel("accuracy on unseen digits")
     right.set_ylabel("loss on the same unseen digits")
     for place in (left, right):

@@ -1,12 +1,13 @@
 """Reckoning as a text that goes on: a decoder reads a question and writes the answer, at once or after a chain of thought.
 
-    addition:3       012+989=      1001        with the chain, before it: digit and carry, from the right    1 1 0 1 0 1
-    modular-sum:7,4  3 5 5 1 =     0           the sums so far                                               3 1 6 0
-    squaring:97,3    5 ² ² ² =     61          the squares so far                                            25 43 61… modulo 97
-    s5:3             permutations  one         the compositions so far
+    name              question       chain (digit and carry from the right; what comes out so far)     answer
+    addition:3        012+989=       1 1 0 1 0 1                                                       1001
+    modular-sum:7,4   3 5 5 1 =      3 1 6                                                             0
+    squaring:97,3     5 ² ² ² =      25 43                                                             6
+    s5:3              three, =       the first; the first and second                                   all three
 
-Only what comes after the question is learned. Chains are those of Li, Liu, Zhou and Ma, *Chain of Thought Empowers Transformers
-to Solve Inherently Serial Problems* (2024): without them a decoder of one layer would have to do all steps at once.
+Only what comes after the question is learned. Chains hold what comes out so far, as in Li, Liu, Zhou and Ma, *Chain of Thought
+Empowers Transformers to Solve Inherently Serial Problems* (2024): without one a decoder of one layer must do all steps at once.
 """
 
 from __future__ import annotations
@@ -312,9 +313,12 @@ def modular_sum(
 
 @checked
 def squaring(
-    modulus: Annotated[int, Count(2, 10_000)] = 97, times: Steps = 16, chain: Chain = "no", held_out: HeldOut = 8
+    modulus: Annotated[int, Count(2, 10_000)] = 1019, times: Steps = 16, chain: Chain = "no", held_out: HeldOut = 8
 ) -> ReckoningTask:
-    """A number squared up to so many times, modulo p."""
+    """A number squared up to so many times, modulo p.
+
+    Of p = 2q + 1 with q a prime, as 1019 is, squares go round long cycles; modulo 97 a few of them end in one of three numbers.
+    """
     _enough("squaring", modulus * times)
     return _task("squaring", {"modulus": modulus, "times": times}, Squares(modulus, times), chain, held_out)
 

@@ -146,6 +146,13 @@ class LanguageTask:
         return [[self.language.alphabet.index(letter) for letter in word] for word in self.also]
 
 
+def _learned_whole(language: FormalLanguage, max_length: int) -> int:
+    """The greatest length of which no word is held out, for there are too few."""
+    return next(
+        n for n in range(1, max_length + 1) if len(language.alphabet) ** n >= _NEVER_HELD_OUT or n == max_length
+    )
+
+
 def at_every_place(model: Any, tokens: Tensor) -> Tensor:
     """What a decider says after every letter, as it would if the word ended there: tokens [B, T] → logits [B, T, 2]."""
     return model.output(model.hidden(tokens), None)
@@ -191,6 +198,10 @@ def _task(
             raise InputError(
                 f"{called}: also has {shown(word)}, which is not {what}; words are written with + between them."
             )
+    if held and _learned_whole(language, max_length) == max_length:
+        raise InputError(
+            f"{called}: of words up to {max_length} letters there are too few to hold some out; say held_out=0."
+        )
     said = [*(_by_name(name, value) for name, value in given.items()), f"max_length={max_length}"]
     said += [f"held_out={held}"] if held != 8 else []
     said += [f"also={also}"] if also else []
@@ -254,7 +265,7 @@ def of_automaton(
     2
     """
     _alphabet("automaton", "".join(automaton.alphabet))
-    named = {"digest": f"{automaton.name} with {len(automaton.moves)} states".replace(",", ";")}
+    named = {"language": automaton.name.replace(",", ";")}
     return _task("automaton", named, Regular(automaton), max_length, held_out, also)
 
 
@@ -380,7 +391,7 @@ def program(model: str, max_length: WordLength = 8, held_out: HeldOut = 8, also:
 
     Commas in its name are written ; here, since commas separate parameters.
 
-    >>> program("contains:101;6", 6).language.beginnings(np.array([[1, 0, 1, 1]])).tolist()
+    >>> program("contains:101;8", 8).language.beginnings(np.array([[1, 0, 1, 1]])).tolist()
     [[False, False, True, True]]
     """
     from glyptic.programs import open as open_decider

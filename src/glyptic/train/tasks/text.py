@@ -22,6 +22,7 @@ from glyptic.train.tasks.finite import digest, places, read_text
 from glyptic.train.tasks.tokens import BytePairs, Bytes, Tokens
 
 _EVALUATED = 1 << 15  # tokens at most
+_MOST_LETTERS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -99,9 +100,14 @@ def text(
             f"the file {quoted_path(file)} has a comma in its name, which separates parameters; rename it."
         )
     said = read_text(file, "a text to learn from has some words")
+    if vocabulary and len(said) > _MOST_LETTERS:
+        raise FileError(
+            f"{quoted_path(file)} has {len(said):,} letters, and byte pairs are learned from {_MOST_LETTERS:,} at most: "
+            "take bytes (vocabulary=0), or a part of the text."
+        )
     cut = len(said) - len(said) // 10
     tokens: Tokens = BytePairs.learned(said[:cut].splitlines(keepends=True), vocabulary) if vocabulary else Bytes()
-    train, test = (np.array(tokens.encode(part), dtype=np.int32) for part in (said[:cut], said[cut:]))
+    train, test = (_numbers(tokens, part) for part in (said[:cut], said[cut:]))
     if len(train) < 2 * context + 1 or len(test) < 2:
         raise FileError(
             f"{quoted_path(file)} has {len(train) + len(test):,} tokens, too few for windows of {context}: "
@@ -111,3 +117,9 @@ def text(
     name = f"text:{given},vocabulary={vocabulary},context={context}"
     width = len(said[cut:].encode()) / len(test)
     return TextTask(name, digest(said.encode()), context, tokens, train, test, width)
+
+
+def _numbers(tokens: Tokens, part: str) -> NDArray[np.int32]:
+    if isinstance(tokens, Bytes):  # without a Python number for each
+        return np.frombuffer(part.encode(), dtype=np.uint8).astype(np.int32)
+    return np.array(tokens.encode(part), dtype=np.int32)

@@ -10,7 +10,11 @@ const G = {views: new Map(), language: "en", words: {}};
       if (value === null || value === undefined || value === false) continue;
       if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
       else if (name === "style" && typeof value === "object") {
-        for (const [property, text] of Object.entries(value)) element.style.setProperty(property.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase()), text);
+        for (const [property, text] of Object.entries(value))
+          element.style.setProperty(
+            property.replace(/[A-Z]/g, (c) => "-" + c.toLowerCase()),
+            text,
+          );
       } else if (name === "dataset") Object.assign(element.dataset, value);
       else element.setAttribute(name, value === true ? "" : value);
     }
@@ -24,13 +28,21 @@ const G = {views: new Map(), language: "en", words: {}};
   G.h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
   G.svg = (tag, attributes, ...children) => fill(document.createElementNS(SPACES.svg, tag), attributes, children);
   G.math = (tag, attributes, ...children) => fill(document.createElementNS(SPACES.math, tag), attributes, children);
-  G.clear = (element) => { element.replaceChildren(); return element; };
+  G.clear = (element) => {
+    element.replaceChildren();
+    return element;
+  };
 
   // One dictionary: `kind.key` -> [English, Spanish]; {name} is filled in. A key that is missing shows itself.
   G.t = (key, values = {}) => {
     const pair = G.words[key];
-    if (!pair) { console.error(`no word for ${key}`); return key; }
-    return pair[G.language === "es" ? 1 : 0].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+    if (!pair) {
+      console.error(`no word for ${key}`);
+      return key;
+    }
+    return pair[G.language === "es" ? 1 : 0].replace(/\{(\w+)\}/g, (whole, name) =>
+      name in values ? String(values[name]) : whole,
+    );
   };
 
   // The fragment is the state: a link to it is a link to what is seen.
@@ -47,7 +59,11 @@ const G = {views: new Map(), language: "en", words: {}};
     written = "#" + state.toString();
     if (written === location.hash || (written === "#" && !location.hash)) return;
     // In a notebook's frame (srcdoc) there is no history to write to: the state is then kept by the location alone.
-    try { history[push ? "pushState" : "replaceState"](null, "", written); } catch { location.hash = written; }
+    try {
+      history[push ? "pushState" : "replaceState"](null, "", written);
+    } catch {
+      location.hash = written;
+    }
   }
 
   G.state = {
@@ -58,10 +74,17 @@ const G = {views: new Map(), language: "en", words: {}};
       const number = Number(text);
       return text.trim() !== "" && Number.isFinite(number) ? number : fallback;
     },
-    set(changes, {push = false} = {}) { write(changes, push); },
+    set(changes, {push = false} = {}) {
+      write(changes, push);
+    },
     all: () => Object.fromEntries(read()),
-    changed(listener) { listeners.add(listener); return () => listeners.delete(listener); },
-    forget() { listeners.clear(); },
+    changed(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    forget() {
+      listeners.clear();
+    },
   };
   const tell = () => {
     if (location.hash === written) return;

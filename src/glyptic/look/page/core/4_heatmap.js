@@ -4,8 +4,14 @@
 
   // Room for the names: as long as the longest, up to eleven letters.
   function roomFor(options) {
-    const letters = (names, count) => Math.min(11, Math.max(2, ...Array.from({length: count}, (_, i) => String(names?.[i] ?? i).length)));
-    return {left: 14 + 7 * letters(options.rowNames, options.rows), top: 16 + 6 * letters(options.columnNames, options.columns), right: 24, bottom: 8};
+    const letters = (names, count) =>
+      Math.min(11, Math.max(2, ...Array.from({length: count}, (_, i) => String(names?.[i] ?? i).length)));
+    return {
+      left: 14 + 7 * letters(options.rowNames, options.rows),
+      top: 16 + 6 * letters(options.columnNames, options.columns),
+      right: 24,
+      bottom: 8,
+    };
   }
 
   function paint(canvas, rows, columns, value, scale, extent, present) {
@@ -15,7 +21,10 @@
     for (let i = 0, at = 0; i < rows; i++) {
       for (let j = 0; j < columns; j++, at += 4) {
         const [r, g, b] = present && !present(i, j) ? paper : G.colour.bytes(scale, value(i, j) / extent);
-        image.data[at] = r; image.data[at + 1] = g; image.data[at + 2] = b; image.data[at + 3] = 255;
+        image.data[at] = r;
+        image.data[at + 1] = g;
+        image.data[at + 2] = b;
+        image.data[at + 3] = 255;
       }
     }
     const small = new OffscreenCanvas(columns, rows);
@@ -27,11 +36,12 @@
 
   function largest(rows, columns, value, present) {
     let most = 0;
-    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) {
-      if (present && !present(i, j)) continue;
-      const size = Math.abs(value(i, j));
-      if (Number.isFinite(size) && size > most) most = size;
-    }
+    for (let i = 0; i < rows; i++)
+      for (let j = 0; j < columns; j++) {
+        if (present && !present(i, j)) continue;
+        const size = Math.abs(value(i, j));
+        if (Number.isFinite(size) && size > most) most = size;
+      }
     return most || 1;
   }
 
@@ -54,26 +64,37 @@
     if (!options.text || cell < 26) return;
     draw.font = `${Math.min(12, cell * 0.36)}px ${G.fontMono}`;
     draw.textAlign = "center";
-    for (let i = 0; i < options.rows; i++) for (let j = 0; j < options.columns; j++) {
-      if (options.present && !options.present(i, j)) continue;
-      const text = options.text(i, j), width = draw.measureText(text).width;
-      if (width > cell - 3) continue;
-      draw.fillStyle = G.colour.inkOn(options.scale ?? "signed", options.value(i, j) / extent);
-      draw.fillText(text, room.left + (j + 0.5) * cell, room.top + (i + 0.5) * cell);
-    }
+    for (let i = 0; i < options.rows; i++)
+      for (let j = 0; j < options.columns; j++) {
+        if (options.present && !options.present(i, j)) continue;
+        const text = options.text(i, j),
+          width = draw.measureText(text).width;
+        if (width > cell - 3) continue;
+        draw.fillStyle = G.colour.inkOn(options.scale ?? "signed", options.value(i, j) / extent);
+        draw.fillText(text, room.left + (j + 0.5) * cell, room.top + (i + 0.5) * cell);
+      }
   }
 
   G.fontMono = "ui-monospace, Menlo, Consolas, monospace";
 
   G.heatmap = (options) => {
-    const {rows, columns} = options, room = roomFor(options);
+    const {rows, columns} = options,
+      room = roomFor(options);
     const scale = options.scale ?? "signed";
     const cell = options.cell ?? Math.max(2, Math.min(34, Math.floor(520 / Math.max(rows, columns, 1))));
-    const width = room.left + columns * cell + room.right, height = room.top + rows * cell + room.bottom;
+    const width = room.left + columns * cell + room.right,
+      height = room.top + rows * cell + room.bottom;
     const ratio = Math.min(2, window.devicePixelRatio || 1);
-    const canvas = h("canvas", {width: width * ratio, height: height * ratio, tabindex: "0", role: "img", style: {width: `${width}px`, height: `${height}px`}});
+    const canvas = h("canvas", {
+      width: width * ratio,
+      height: height * ratio,
+      tabindex: "0",
+      role: "img",
+      style: {width: `${width}px`, height: `${height}px`},
+    });
     const readout = h("output", {class: "readout", "aria-live": "polite"});
-    let pinned = options.pinned ?? null, seen = null;
+    let pinned = options.pinned ?? null,
+      seen = null;
     let last = pinned ?? [0, 0];
 
     function redraw() {
@@ -81,11 +102,22 @@
       const draw = canvas.getContext("2d");
       draw.setTransform(ratio, 0, 0, ratio, 0, 0);
       draw.clearRect(0, 0, width, height);
-      paint(canvas, rows, columns, options.value, scale, extent, options.present)(room.left, room.top, columns * cell, rows * cell);
+      paint(
+        canvas,
+        rows,
+        columns,
+        options.value,
+        scale,
+        extent,
+        options.present,
+      )(room.left, room.top, columns * cell, rows * cell);
       draw.fillStyle = G.colour.ink();
       draw.font = `11px ${G.fontMono}`;
       draw.textBaseline = "middle";
-      axis(draw, options.rowNames, rows, cell, (i, text) => { draw.textAlign = "right"; draw.fillText(text, room.left - 5, room.top + (i + 0.5) * cell); });
+      axis(draw, options.rowNames, rows, cell, (i, text) => {
+        draw.textAlign = "right";
+        draw.fillText(text, room.left - 5, room.top + (i + 0.5) * cell);
+      });
       axis(draw, options.columnNames, columns, cell, (j, text) => {
         draw.save();
         draw.translate(room.left + (j + 0.5) * cell, room.top - 5);
@@ -96,7 +128,9 @@
       });
       texts(draw, {...options, scale}, room, cell, extent);
       const framed = (at, colour, dash) => {
-        draw.strokeStyle = colour; draw.lineWidth = 2; draw.setLineDash(dash);
+        draw.strokeStyle = colour;
+        draw.lineWidth = 2;
+        draw.setLineDash(dash);
         draw.strokeRect(room.left + at[1] * cell, room.top + at[0] * cell, cell, cell);
       };
       if (seen) framed(seen, G.colour.ink(), [3, 2]);
@@ -107,21 +141,31 @@
     }
 
     function tell(at) {
-      if (!at) { readout.textContent = ""; return; }
+      if (!at) {
+        readout.textContent = "";
+        return;
+      }
       const [i, j] = at;
       const there = !options.present || options.present(i, j);
       const value = there ? (options.text ? options.text(i, j) : G.number(options.value(i, j))) : "–";
-      readout.textContent = `${options.rowTitle ?? ""} ${options.rowNames?.[i] ?? i}, ${options.columnTitle ?? ""} ${options.columnNames?.[j] ?? j}: ${value}`.trim();
+      readout.textContent =
+        `${options.rowTitle ?? ""} ${options.rowNames?.[i] ?? i}, ${options.columnTitle ?? ""} ${options.columnNames?.[j] ?? j}: ${value}`.trim();
     }
 
     function at(event) {
       const box = canvas.getBoundingClientRect();
-      const j = Math.floor(((event.clientX - box.left) * width / box.width - room.left) / cell);
-      const i = Math.floor(((event.clientY - box.top) * height / box.height - room.top) / cell);
+      const j = Math.floor((((event.clientX - box.left) * width) / box.width - room.left) / cell);
+      const i = Math.floor((((event.clientY - box.top) * height) / box.height - room.top) / cell);
       return i >= 0 && i < rows && j >= 0 && j < columns ? [i, j] : null;
     }
 
-    const pin = (place) => { pinned = place; if (place) last = place; seen = null; redraw(); options.onpin?.(place ? place[0] : null, place ? place[1] : null); };
+    const pin = (place) => {
+      pinned = place;
+      if (place) last = place;
+      seen = null;
+      redraw();
+      options.onpin?.(place ? place[0] : null, place ? place[1] : null);
+    };
     canvas.addEventListener("mousemove", (event) => {
       const place = at(event);
       if (String(place) === String(seen)) return;
@@ -129,12 +173,23 @@
       redraw();
       if (place) options.onhover?.(place[0], place[1]);
     });
-    canvas.addEventListener("mouseleave", () => { seen = null; redraw(); });
-    canvas.addEventListener("click", (event) => { const place = at(event); pin(String(place) === String(pinned) ? null : place); });
+    canvas.addEventListener("mouseleave", () => {
+      seen = null;
+      redraw();
+    });
+    canvas.addEventListener("click", (event) => {
+      const place = at(event);
+      pin(String(place) === String(pinned) ? null : place);
+    });
     canvas.addEventListener("keydown", (event) => {
       const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
       if (event.key === "Escape" && pinned) pin(null);
-      else if (step) pin(pinned ? [Math.min(rows - 1, Math.max(0, last[0] + step[0])), Math.min(columns - 1, Math.max(0, last[1] + step[1]))] : last);
+      else if (step)
+        pin(
+          pinned
+            ? [Math.min(rows - 1, Math.max(0, last[0] + step[0])), Math.min(columns - 1, Math.max(0, last[1] + step[1]))]
+            : last,
+        );
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -143,15 +198,29 @@
     const most = 64; // rows and columns of the table behind: what a person reads
     const table = () => {
       const shown = [Math.min(rows, most), Math.min(columns, most)];
-      const text = (i, j) => (options.present && !options.present(i, j) ? "–" : options.text ? options.text(i, j) : G.number(options.value(i, j)));
-      const body = Array.from({length: shown[0]}, (_, i) => [String(options.rowNames?.[i] ?? i), ...Array.from({length: shown[1]}, (_, j) => text(i, j))]);
+      const text = (i, j) =>
+        options.present && !options.present(i, j) ? "–" : options.text ? options.text(i, j) : G.number(options.value(i, j));
+      const body = Array.from({length: shown[0]}, (_, i) => [
+        String(options.rowNames?.[i] ?? i),
+        ...Array.from({length: shown[1]}, (_, j) => text(i, j)),
+      ]);
       const header = [options.rowTitle ?? "", ...Array.from({length: shown[1]}, (_, j) => String(options.columnNames?.[j] ?? j))];
       const cut = rows > most || columns > most ? G.t("core.first_of", {n: most}) : null;
       return G.table(header, body, {caption: cut});
     };
-    const element = h("div", {class: "heatmap"}, G.scroll(options.label ?? G.t("core.picture"), canvas), readout, G.behind(G.t("core.as_table"), table));
+    const element = h(
+      "div",
+      {class: "heatmap"},
+      G.scroll(options.label ?? G.t("core.picture"), canvas),
+      readout,
+      G.behind(G.t("core.as_table"), table),
+    );
     element.redraw = redraw;
-    element.pin = (i, j) => { pinned = i === null ? null : [i, j]; if (pinned) last = pinned; redraw(); };
+    element.pin = (i, j) => {
+      pinned = i === null ? null : [i, j];
+      if (pinned) last = pinned;
+      redraw();
+    };
     return element;
   };
 }

@@ -11,7 +11,8 @@ const Engine = {};
 
   Engine.power = (exponent) => 2 ** exponent; // exact in the range of doubles, as every engine's ** is for whole exponents of 2
 
-  const bits = new Float64Array(1), words = new Int32Array(bits.buffer);
+  const bits = new Float64Array(1),
+    words = new Int32Array(bits.buffer);
   const high = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1 ? 1 : 0; // which half of a double holds its exponent
 
   // floor(log2 |x|), of a normal double.
@@ -25,28 +26,47 @@ const Engine = {};
   Engine.powerOf = (exponent) => POWERS[exponent + 1022];
 
   function format(name, precision, leastExponent, greatestExponent, rest = {}) {
-    const made = {name, precision, leastExponent, greatestExponent, top: 2 ** precision - 1, ties: "zero", defaultTies: "zero",
-      subnormals: true, twosComplement: false, isExact: false, ...rest};
+    const made = {
+      name,
+      precision,
+      leastExponent,
+      greatestExponent,
+      top: 2 ** precision - 1,
+      ties: "zero",
+      defaultTies: "zero",
+      subnormals: true,
+      twosComplement: false,
+      isExact: false,
+      ...rest,
+    };
     return finished(made);
   }
 
   // What follows from the rest: limits, codes, and the name with the tie rule where that is not the usual one.
   function finished(made) {
-    const half = 2 ** (made.precision - 1), missing = made.subnormals ? 0 : half - 1;
+    const half = 2 ** (made.precision - 1),
+      missing = made.subnormals ? 0 : half - 1;
     const unit = 2 ** made.leastExponent;
     const max = made.top * 2 ** made.greatestExponent;
     const maxCode = (made.greatestExponent - made.leastExponent) * half + made.top - missing;
-    return Object.freeze({...made, half, missing, unit, max,
+    return Object.freeze({
+      ...made,
+      half,
+      missing,
+      unit,
+      max,
       plain: made.plain ?? made.name,
       name: (made.plain ?? made.name) + (made.ties === made.defaultTies ? "" : `/${made.ties}`),
       isFixed: made.leastExponent === made.greatestExponent,
       min: -max - (made.twosComplement ? unit : 0),
       least: made.subnormals ? unit : half * unit,
-      maxCode, minCode: -maxCode - (made.twosComplement ? 1 : 0)});
+      maxCode,
+      minCode: -maxCode - (made.twosComplement ? 1 : 0),
+    });
   }
 
   const fixed = (s) => format(`fixed:${s}`, 2 * s, -s, -s);
-  const float = (e, s) => e === 0 ? fixed(s) : format(`float:${e},${s}`, 2 * s, -(2 ** (e - 1)) - s, 2 ** (e - 1) - 1 - s);
+  const float = (e, s) => (e === 0 ? fixed(s) : format(`float:${e},${s}`, 2 * s, -(2 ** (e - 1)) - s, 2 ** (e - 1) - 1 - s));
   const q = (m, f) => format(`q:${m},${f}`, m + f, -f, -f, {twosComplement: true});
   const even = {ties: "even", defaultTies: "even"};
   function ieee(e, m, subnormals = true, name = `ieee:${e},${m}${subnormals ? "" : ",normal"}`) {
@@ -87,7 +107,7 @@ const Engine = {};
     return rest.length ? Engine.withTies(found, rest[0]) : found;
   };
 
-  Engine.withTies = (format, ties) => format.isExact ? format : finished({...format, ties});
+  Engine.withTies = (format, ties) => (format.isExact ? format : finished({...format, ties}));
 
   function named(name, text) {
     if (Object.hasOwn(NAMED, name)) return NAMED[name];
@@ -106,9 +126,20 @@ const Engine = {};
   }
 
   // The rationals, which a page shows but does not compute in.
-  const exact = (denominator) => Object.freeze({
-    name: denominator === 1 ? "exact" : `exact:${denominator}`, isExact: true, denominator, ties: "zero", isFixed: false,
-    twosComplement: false, max: NaN, min: NaN, least: NaN, maxCode: NaN, minCode: NaN});
+  const exact = (denominator) =>
+    Object.freeze({
+      name: denominator === 1 ? "exact" : `exact:${denominator}`,
+      isExact: true,
+      denominator,
+      ties: "zero",
+      isFixed: false,
+      twosComplement: false,
+      max: NaN,
+      min: NaN,
+      least: NaN,
+      maxCode: NaN,
+      minCode: NaN,
+    });
 
   // Why doubles do not carry a format, or null: a key of the words, with its values. Every operation here is decided by its exact
   // error term (see rounding), so that p + 2 ≤ 53 bits are enough; products, and the last bits of them, must be normal doubles.
@@ -149,7 +180,8 @@ const Engine = {};
   Engine.notAValue = (format, x, text = Engine.fractionText(x)) => {
     const near = Engine.code(format, Engine.round(format, x));
     const below = Engine.value(format, near) > x ? near - 1 : near;
-    const shown = (code) => code < format.minCode || code > format.maxCode ? "–" : Engine.show(format, Engine.value(format, code));
+    const shown = (code) =>
+      code < format.minCode || code > format.maxCode ? "–" : Engine.show(format, Engine.value(format, code));
     return Engine.error("not_a_value", {format: format.name, number: text, below: shown(below), above: shown(below + 1)});
   };
 }

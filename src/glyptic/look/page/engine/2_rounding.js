@@ -15,7 +15,8 @@
   };
 
   function toGrid(format, x, y) {
-    const magnitude = x < 0 ? -x : x, more = x < 0 ? -y : y; // more > 0: the exact magnitude is larger
+    const magnitude = x < 0 ? -x : x,
+      more = x < 0 ? -y : y; // more > 0: the exact magnitude is larger
     if (!format.subnormals && magnitude < format.least) {
       // Between 0 and the least value; both tie rules choose 0, the smaller and the one of even rank.
       const half = format.least / 2;
@@ -27,7 +28,9 @@
       const own = Engine.exponent(magnitude) - format.precision + 1;
       if (own > exponent) exponent = own;
     }
-    const units = magnitude * Engine.powerOf(-exponent), whole = Math.floor(units), rest = units - whole;
+    const units = magnitude * Engine.powerOf(-exponent),
+      whole = Math.floor(units),
+      rest = units - whole;
     let up = rest > 0.5;
     if (rest === 0.5) up = more > 0 || (more === 0 && format.ties === "even" && whole % 2 === 1);
     const rounded = (up ? whole + 1 : whole) * Engine.powerOf(exponent);
@@ -39,26 +42,30 @@
   // a + b = sum + missing (Knuth).
   Engine.missingOfSum = (a, b, sum) => {
     const part = sum - a;
-    return (a - (sum - part)) + (b - part);
+    return a - (sum - part) + (b - part);
   };
 
   // a · b = product + missing (Dekker, Veltkamp): halves of 26 bits multiply exactly. |a|, |b| < 2^990 and no underflow.
   Engine.missingOfProduct = (a, b, product) => {
-    const big = 134217729 * a, ah = big - (big - a), al = a - ah;
-    const large = 134217729 * b, bh = large - (large - b), bl = b - bh;
-    return ((ah * bh - product) + ah * bl + al * bh) + al * bl;
+    const big = 134217729 * a,
+      ah = big - (big - a),
+      al = a - ah;
+    const large = 134217729 * b,
+      bh = large - (large - b),
+      bl = b - bh;
+    return ah * bh - product + ah * bl + al * bh + al * bl;
   };
 
   // The sign of what is missing of a quotient a / b: a − quotient · b, where the first difference is exact (Sterbenz).
   Engine.missingOfQuotient = (a, b, quotient) => {
     const product = quotient * b;
-    const rest = (a - product) - Engine.missingOfProduct(quotient, b, product);
+    const rest = a - product - Engine.missingOfProduct(quotient, b, product);
     return b < 0 ? -rest : rest;
   };
 
   Engine.missingOfRoot = (a, root) => {
     const square = root * root;
-    return (a - square) - Engine.missingOfProduct(root, root, square);
+    return a - square - Engine.missingOfProduct(root, root, square);
   };
 
   // Whole numbers of any size -------------------------------------------------------------------------------------------------
@@ -78,13 +85,14 @@
 
   Engine.reduced = (numerator, denominator) => {
     if (denominator < 0n) [numerator, denominator] = [-numerator, -denominator];
-    let a = numerator < 0n ? -numerator : numerator, b = denominator;
+    let a = numerator < 0n ? -numerator : numerator,
+      b = denominator;
     while (b) [a, b] = [b, a % b];
     return a ? [numerator / a, denominator / a] : [0n, 1n];
   };
 
   Engine.fractionText = (x) => Engine.ratioText(Engine.fraction(x));
-  Engine.ratioText = ([numerator, denominator]) => denominator === 1n ? `${numerator}` : `${numerator}/${denominator}`;
+  Engine.ratioText = ([numerator, denominator]) => (denominator === 1n ? `${numerator}` : `${numerator}/${denominator}`);
 
   const length = (n) => n.toString(16).length * 4; // in bits, or up to three more
 
@@ -100,7 +108,7 @@
     const spare = size.toString(2).length - 53;
     if (spare > 0) {
       const kept = size >> BigInt(spare);
-      inexact ||= (kept << BigInt(spare)) !== size;
+      inexact ||= kept << BigInt(spare) !== size;
       size = kept;
       exponent += spare;
     }

@@ -4,7 +4,8 @@
 // enclosed by whole numbers.
 {
   const MARGIN = 2 ** -40;
-  const known = new Map(), MOST_KNOWN = 1 << 16;
+  const known = new Map(),
+    MOST_KNOWN = 1 << 16;
 
   // {result, over}: [exp x], and whether exp x is beyond B.
   Engine.expRounded = (format, x) => {
@@ -12,9 +13,12 @@
     if (x > Math.log2(format.max) + 3) return {result: format.max, over: true}; // e^x > 2^x > B
     if (x < Math.log2(format.least) - 3) return {result: 0, over: false}; // e^x < 2^x < least / 2
     if (format.precision < 38) {
-      const near = Math.exp(x), low = near * (1 - MARGIN), high = near * (1 + MARGIN);
+      const near = Math.exp(x),
+        low = near * (1 - MARGIN),
+        high = near * (1 + MARGIN);
       const result = Engine.round(format, low);
-      if (result === Engine.round(format, high) && low > format.max === high > format.max) return {result, over: low > format.max};
+      if (result === Engine.round(format, high) && low > format.max === high > format.max)
+        return {result, over: low > format.max};
     }
     const exact = Engine.oddExp(x);
     return {result: Engine.round(format, exact), over: exact > format.max};
@@ -27,7 +31,7 @@
     let found = known.get(x);
     if (found === undefined) {
       if (known.size >= MOST_KNOWN) known.clear();
-      known.set(x, found = enclosed(x));
+      known.set(x, (found = enclosed(x)));
     }
     return found;
   };
@@ -35,7 +39,8 @@
   function enclosed(x) {
     for (let precision = 96; ; precision *= 2) {
       const [low, high, exponent] = Engine.encloseExp(x, precision);
-      const a = Engine.odd(low, exponent), b = Engine.odd(high, exponent);
+      const a = Engine.odd(low, exponent),
+        b = Engine.odd(high, exponent);
       if (a === b) return a;
     }
   }
@@ -52,7 +57,8 @@
     const scaled = shift >= 0n ? numerator << shift : numerator >> -shift;
     const m = Math.round(x / Math.LN2);
     const small = (scaled - BigInt(m) * log2(precision)) >> 8n;
-    let term = 1n << w, sum = term;
+    let term = 1n << w,
+      sum = term;
     for (let k = 1n; term !== 0n && term !== -1n; k += 1n) {
       term = ((term * small) >> w) / k;
       sum += term;

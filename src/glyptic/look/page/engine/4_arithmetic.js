@@ -13,10 +13,12 @@
 
     // [x + y], x + y the exact result.
     settle(x, y) {
-      const {format} = this, result = Engine.round(format, x, y);
+      const {format} = this,
+        result = Engine.round(format, x, y);
       if (result !== x || y !== 0) {
         this.flags |= Engine.ROUNDED;
-        if (x > format.max || x < format.min || (x === format.max && y > 0) || (x === format.min && y < 0)) this.flags |= Engine.SATURATED;
+        if (x > format.max || x < format.min || (x === format.max && y > 0) || (x === format.min && y < 0))
+          this.flags |= Engine.SATURATED;
       }
       return result;
     }
@@ -59,13 +61,25 @@
     fused(total, a, b) {
       if (a === 0 || b === 0) return total;
       if (this.exactProducts) return this.sumOfTwo(total, a * b);
-      return this.settle(exactSum([[total, 1], [a, b]]), 0);
+      return this.settle(
+        exactSum([
+          [total, 1],
+          [a, b],
+        ]),
+        0,
+      );
     }
 
     // [a·b + c·d], neither rounded by itself.
     pair(a, b, c, d) {
       if (this.exactProducts) return this.sumOfTwo(a * b, c * d);
-      return this.settle(exactSum([[a, b], [c, d]]), 0);
+      return this.settle(
+        exactSum([
+          [a, b],
+          [c, d],
+        ]),
+        0,
+      );
     }
 
     sumOfTwo(x, y) {
@@ -76,7 +90,8 @@
     // ⟨a, b⟩ over the first `count` places: products rounded and summed left to right; fused into the running sum, which begins
     // at 0; or unrounded, where the sum begins with the first product itself.
     inner(a, b, count) {
-      let total = 0, k = 0;
+      let total = 0,
+        k = 0;
       if (this.products === "rounded") {
         for (; k < count; k++) {
           const product = this.multiply(a[k], b[k]);
@@ -96,7 +111,8 @@
   // A sum of products, of any length, as a double rounded to odd.
   function exactSum(products) {
     const terms = products.map(([a, b]) => {
-      const [m, e] = Engine.dyadic(a), [n, f] = Engine.dyadic(b);
+      const [m, e] = Engine.dyadic(a),
+        [n, f] = Engine.dyadic(b);
       return [m * n, e + f];
     });
     const least = Math.min(...terms.map(([, exponent]) => exponent));

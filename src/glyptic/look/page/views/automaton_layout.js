@@ -9,13 +9,17 @@
   /** Layers by breadth from the start; what is not reached from it goes into one after the others. */
   function layered(nodes, start, after) {
     const layer = new Map();
-    let now = [start], depth = 0;
+    let now = [start],
+      depth = 0;
     layer.set(start, 0);
     for (; now.length; depth += 1) {
       const next = [];
       for (const node of now) {
         for (const target of after(node)) {
-          if (!layer.has(target)) { layer.set(target, depth + 1); next.push(target); }
+          if (!layer.has(target)) {
+            layer.set(target, depth + 1);
+            next.push(target);
+          }
         }
       }
       now = next;
@@ -39,8 +43,15 @@
   /** Each column in the order of the mean place of its neighbours, to and fro; then places pulled towards them. */
   function placed(cols, edges) {
     const near = new Map();
-    const join = (a, b) => { if (!near.has(a)) near.set(a, []); near.get(a).push(b); };
-    for (const {from, to} of edges) if (from !== to) { join(from, to); join(to, from); }
+    const join = (a, b) => {
+      if (!near.has(a)) near.set(a, []);
+      near.get(a).push(b);
+    };
+    for (const {from, to} of edges)
+      if (from !== to) {
+        join(from, to);
+        join(to, from);
+      }
     const y = new Map();
     const settle = (column) => column.forEach((node, k) => y.set(node, (k - (column.length - 1) / 2) * DOWN));
     cols.forEach(settle);
@@ -87,13 +98,16 @@
   /** How badly a label lies on other labels, or on states. */
   function clash(label, size, places, taken) {
     let cost = 0;
-    for (const other of taken) if (Math.abs(other[0] - label[0]) < (size + other[2]) / 2 && Math.abs(other[1] - label[1]) < 16) cost += 60;
-    for (const place of places.values()) if (Math.abs(place[0] - label[0]) < RADIUS + size / 2 && Math.abs(place[1] - label[1]) < RADIUS + 7) cost += 50;
+    for (const other of taken)
+      if (Math.abs(other[0] - label[0]) < (size + other[2]) / 2 && Math.abs(other[1] - label[1]) < 16) cost += 60;
+    for (const place of places.values())
+      if (Math.abs(place[0] - label[0]) < RADIUS + size / 2 && Math.abs(place[1] - label[1]) < RADIUS + 7) cost += 50;
     return cost;
   }
 
   function bent(edge, places, both, taken) {
-    const a = places.get(edge.from), b = places.get(edge.to);
+    const a = places.get(edge.from),
+      b = places.get(edge.to);
     const size = 7.5 * edge.text.length + 10;
     let best = null;
     for (const bend of BENDS) {
@@ -106,7 +120,8 @@
         const gap = Math.min(...points.map((p) => Math.hypot(p[0] - place[0], p[1] - place[1])));
         if (gap < RADIUS + 10) cost += 420 * (1 - gap / (RADIUS + 30));
       }
-      const side = bend < 0 ? -1 : 1, out = 9 + (1 - Math.abs(normal[1])) * (size / 2 - 4);
+      const side = bend < 0 ? -1 : 1,
+        out = 9 + (1 - Math.abs(normal[1])) * (size / 2 - 4);
       for (const t of [0.5, 0.36, 0.64]) {
         const at = along(a, middle, b, t);
         const label = [at[0] + normal[0] * side * out, at[1] + normal[1] * side * out];
@@ -122,9 +137,10 @@
   function trimmed(a, middle, b, label) {
     const toward = (from, to, by) => {
       const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
-      return [from[0] + (to[0] - from[0]) / length * by, from[1] + (to[1] - from[1]) / length * by];
+      return [from[0] + ((to[0] - from[0]) / length) * by, from[1] + ((to[1] - from[1]) / length) * by];
     };
-    const begin = toward(a, middle, RADIUS + 1), end = toward(b, middle, RADIUS + 3);
+    const begin = toward(a, middle, RADIUS + 1),
+      end = toward(b, middle, RADIUS + 3);
     return {path: ["M", ...begin, "Q", ...middle, ...toward(end, middle, 7)], tip: end, aim: middle, label};
   }
 
@@ -134,11 +150,14 @@
     const size = 7.5 * edge.text.length + 10;
     let best = null;
     [-90, 90, -135, -45, 135, 45, 180, 0].forEach((degrees, rank) => {
-      const angle = degrees * Math.PI / 180;
+      const angle = (degrees * Math.PI) / 180;
       let cost = rank * 0.12;
       for (const other of directions) cost += Math.max(0, Math.cos(other - angle) - 0.35) * 3;
       const reach = RADIUS + 34;
-      const label = [at[0] + Math.cos(angle) * (reach + size * 0.35 * Math.abs(Math.cos(angle))), at[1] + Math.sin(angle) * reach];
+      const label = [
+        at[0] + Math.cos(angle) * (reach + size * 0.35 * Math.abs(Math.cos(angle))),
+        at[1] + Math.sin(angle) * reach,
+      ];
       for (const place of places.values()) {
         if (place !== at && Math.hypot(place[0] - label[0], place[1] - label[1]) < RADIUS + 16) cost += 4;
       }
@@ -149,7 +168,8 @@
     });
     taken.push([...best.label, size]);
     const point = (angle, by) => [at[0] + Math.cos(angle) * by, at[1] + Math.sin(angle) * by];
-    const begin = point(best.angle - 0.5, RADIUS + 1), end = point(best.angle + 0.5, RADIUS + 3);
+    const begin = point(best.angle - 0.5, RADIUS + 1),
+      end = point(best.angle + 0.5, RADIUS + 3);
     const out = [point(best.angle - 0.62, RADIUS + 38), point(best.angle + 0.62, RADIUS + 38)];
     const back = [end[0] + (out[1][0] - end[0]) * 0.25, end[1] + (out[1][1] - end[1]) * 0.25];
     return {path: ["M", ...begin, "C", ...out[0], ...out[1], ...back], tip: end, aim: out[1], label: best.label};
@@ -159,7 +179,10 @@
   function layout(nodes, start, edges) {
     const next = new Map(nodes.map((node) => [node, []]));
     for (const {from, to} of edges) next.get(from).push(to);
-    const cols = columns(nodes, layered(nodes, start, (node) => next.get(node)));
+    const cols = columns(
+      nodes,
+      layered(nodes, start, (node) => next.get(node)),
+    );
     const {y, which} = placed(cols, edges);
     const places = new Map(nodes.map((node) => [node, [which.get(node) * ACROSS, y.get(node)]]));
     const pairs = new Set(edges.map(({from, to}) => `${from} ${to}`));
@@ -186,22 +209,28 @@
   }
 
   function simple(edge, places) {
-    const a = places.get(edge.from), b = places.get(edge.to);
+    const a = places.get(edge.from),
+      b = places.get(edge.to);
     const {middle, normal} = curve(a, b, 24);
     const at = along(a, middle, b, 0.5);
     return trimmed(a, middle, b, [at[0] + normal[0] * 9, at[1] + normal[1] * 9]);
   }
 
   function box(places, drawn) {
-    const xs = [], ys = [];
-    for (const [x, y] of places.values()) { xs.push(x - 58, x + 40); ys.push(y - 40, y + 48); }
+    const xs = [],
+      ys = [];
+    for (const [x, y] of places.values()) {
+      xs.push(x - 58, x + 40);
+      ys.push(y - 40, y + 48);
+    }
     for (const {path, label} of drawn.values()) {
       const numbers = path.filter((part) => typeof part === "number");
       const middle = path[3] === "Q" ? along(numbers.slice(0, 2), numbers.slice(2, 4), numbers.slice(4, 6), 0.5) : label;
       xs.push(middle[0] - 20, middle[0] + 20, label[0] - 14, label[0] + 14);
       ys.push(middle[1] - 14, middle[1] + 14, label[1] - 14, label[1] + 14);
     }
-    const left = Math.min(...xs), top = Math.min(...ys);
+    const left = Math.min(...xs),
+      top = Math.min(...ys);
     return {x: left, y: top, width: Math.max(...xs) - left, height: Math.max(...ys) - top};
   }
 

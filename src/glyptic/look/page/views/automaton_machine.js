@@ -9,11 +9,25 @@
     const separator = spaced ? " " : "";
     const next = (state, symbol) => data.moves[state * size + symbol];
     const found = {
-      states, size, accepting, spaced, alphabet: data.alphabet, start: data.start, outputs: data.outputs, next,
+      states,
+      size,
+      accepting,
+      spaced,
+      alphabet: data.alphabet,
+      start: data.start,
+      outputs: data.outputs,
+      next,
       accepts: (state) => accepting !== null && accepting.has(state),
       label: (state) => (data.names ? data.names[state] : String(state)),
       text: (word) => (word.length ? word.map((symbol) => data.alphabet[symbol]).join(separator) : "ε"),
-      run: (word) => word.reduce((path, symbol) => { path.push(next(path[path.length - 1], symbol)); return path; }, [data.start]),
+      run: (word) =>
+        word.reduce(
+          (path, symbol) => {
+            path.push(next(path[path.length - 1], symbol));
+            return path;
+          },
+          [data.start],
+        ),
     };
     found.parse = (text) => parse(found, text);
     found.nearest = shortest(found);
@@ -33,7 +47,9 @@
 
   /** How each state is reached first: parents in breadth from the start. */
   function shortest({states, size, start, next}) {
-    const parent = new Int32Array(states).fill(-1), symbol = new Int32Array(states).fill(-1), depth = new Int32Array(states).fill(-1);
+    const parent = new Int32Array(states).fill(-1),
+      symbol = new Int32Array(states).fill(-1),
+      depth = new Int32Array(states).fill(-1);
     const order = [start];
     depth[start] = 0;
     for (let k = 0; k < order.length; k += 1) {
@@ -84,7 +100,10 @@
       for (const state of front) {
         for (let s = 0; s < found.size && nodes.size < near; s += 1) {
           const target = found.next(state, s);
-          if (!nodes.has(target)) { nodes.add(target); next.push(target); }
+          if (!nodes.has(target)) {
+            nodes.add(target);
+            next.push(target);
+          }
         }
       }
       front = next;
@@ -94,7 +113,8 @@
 
   /** One edge for each pair of states, its symbols together. */
   function edges(found, nodes) {
-    const inside = new Set(nodes), pairs = new Map();
+    const inside = new Set(nodes),
+      pairs = new Map();
     for (const from of nodes) {
       for (let s = 0; s < found.size; s += 1) {
         const to = found.next(from, s);
@@ -109,8 +129,12 @@
 
   function written({alphabet, size}, symbols) {
     if (symbols.length === size && size > 2) return G.t("automaton.any");
-    const names = symbols.map((s) => alphabet[s]).map((name) => ([...name].length > 12 ? `${[...name].slice(0, 11).join("")}…` : name));
-    return names.length > 4 ? G.t("automaton.and_more", {some: names.slice(0, 3).join(", "), n: names.length - 3}) : names.join(", ");
+    const names = symbols
+      .map((s) => alphabet[s])
+      .map((name) => ([...name].length > 12 ? `${[...name].slice(0, 11).join("")}…` : name));
+    return names.length > 4
+      ? G.t("automaton.and_more", {some: names.slice(0, 3).join(", "), n: names.length - 3})
+      : names.join(", ");
   }
 
   G.machine = {machine, counts, drawn, edges};

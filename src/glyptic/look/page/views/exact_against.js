@@ -7,7 +7,8 @@
 
   X.differs = (side, other, stage, i, j) => {
     if (!other.has(stage)) return false;
-    const k = X.rowNames(other, stage).indexOf(X.rowNames(side, stage)[i]), [rows, columns] = other.shape(stage);
+    const k = X.rowNames(other, stage).indexOf(X.rowNames(side, stage)[i]),
+      [rows, columns] = other.shape(stage);
     if (k < 0 || k >= rows || j >= columns) return false;
     return number(side, stage, i, j) !== number(other, stage, k, j);
   };
@@ -18,10 +19,11 @@
     for (const stage of [...side.residual, "logits", "probabilities"]) {
       if (!side.has(stage) || !other.has(stage)) continue;
       const [rows, columns] = side.shape(stage);
-      for (let j = 0; j < columns; j++) for (let i = 0; i < rows; i++) {
-        if (X.differs(side, other, stage, i, j)) found.push({stage, i, j});
-        if (found.length >= most) return found;
-      }
+      for (let j = 0; j < columns; j++)
+        for (let i = 0; i < rows; i++) {
+          if (X.differs(side, other, stage, i, j)) found.push({stage, i, j});
+          if (found.length >= most) return found;
+        }
     }
     return found;
   };

@@ -16,7 +16,9 @@
       this.entries = raw.causal ? (raw.rows * (raw.rows + 1)) / 2 : raw.rows * raw.columns;
       this.block = [Math.ceil(raw.rows / 64), Math.ceil(raw.columns / 64)];
     }
-    isWhole(head) { return this.place.has(head); }
+    isWhole(head) {
+      return this.place.has(head);
+    }
     visible(i, j) {
       if (this.causal && j > i) return false;
       return !this.window || Math.abs(i - j) < this.window;
@@ -29,20 +31,29 @@
       const code = this.code(head, i, j);
       return this.few ? code / 65535 : (code / 255) ** 2;
     }
-    hasScores(head) { return this.scorePlace.has(head); }
+    hasScores(head) {
+      return this.scorePlace.has(head);
+    }
     score(head, i, j) {
-      const at = this.scorePlace.get(head), [low, high] = this.ranges[at];
+      const at = this.scorePlace.get(head),
+        [low, high] = this.ranges[at];
       return low + ((high - low) * this.scores[at * this.rows * this.columns + i * this.columns + j]) / (this.few ? 65535 : 255);
     }
     // At most 64 × 64 roots of weights in 255ths: the largest of each block.
     thumbnail(head) {
-      const [down, along] = this.block, rows = Math.ceil(this.rows / down), columns = Math.ceil(this.columns / along);
-      if (!this.isWhole(head)) return {rows, columns, codes: this.thumbnails.subarray(head * rows * columns, (head + 1) * rows * columns)};
+      const [down, along] = this.block,
+        rows = Math.ceil(this.rows / down),
+        columns = Math.ceil(this.columns / along);
+      if (!this.isWhole(head))
+        return {rows, columns, codes: this.thumbnails.subarray(head * rows * columns, (head + 1) * rows * columns)};
       const codes = new Uint8Array(rows * columns);
       for (let i = 0; i < this.rows; i++) {
-        const end = this.causal ? i + 1 : this.columns, row = Math.floor(i / down) * columns;
+        const end = this.causal ? i + 1 : this.columns,
+          row = Math.floor(i / down) * columns;
         for (let j = 0; j < end; j++) {
-          const code = this.code(head, i, j), level = this.few ? Math.round(Math.sqrt(code / 65535) * 255) : code, at = row + Math.floor(j / along);
+          const code = this.code(head, i, j),
+            level = this.few ? Math.round(Math.sqrt(code / 65535) * 255) : code,
+            at = row + Math.floor(j / along);
           if (level > codes[at]) codes[at] = level;
         }
       }
@@ -59,18 +70,30 @@
       most.sort((a, b) => a - b);
       return (Math.max(1, most[most.length >> 1]) / 255) ** 2;
     }
-    layerOf(head) { return Math.floor(head / this.heads); }
-    headOf(head) { return head % this.heads; }
+    layerOf(head) {
+      return Math.floor(head / this.heads);
+    }
+    headOf(head) {
+      return head % this.heads;
+    }
   }
 
   function open(data) {
     if (known.has(data)) return known.get(data);
     let first = 0;
-    const sites = data.sites.map((raw) => { const site = new Site(raw, data.few, data.sequences, first); first += site.count; return site; });
+    const sites = data.sites.map((raw) => {
+      const site = new Site(raw, data.few, data.sequences, first);
+      first += site.count;
+      return site;
+    });
     const modes = new Map(data.effects.modes.map((each) => [each.mode, each]));
     const last = data.sequences.length - 1;
     const found = {
-      data, config: data.config, sites, modes, heads: first,
+      data,
+      config: data.config,
+      sites,
+      modes,
+      heads: first,
       names: data.sequences[last],
       text: (id) => data.texts[String(id)] ?? String(id),
       measured: data.effects.positions,
@@ -83,12 +106,17 @@
         return sum / data.effects.positions.length;
       },
       lens: data.lens && {
-        ...data.lens, layers: data.lens.ids.shape[0], k: data.lens.ids.shape[2],
-        at(layer, column) { // [[id, probability], …], the likeliest first
+        ...data.lens,
+        layers: data.lens.ids.shape[0],
+        k: data.lens.ids.shape[2],
+        at(layer, column) {
+          // [[id, probability], …], the likeliest first
           const start = (layer * this.positions.length + column) * this.k;
           return Array.from({length: this.k}, (_, r) => [data.lens.ids[start + r], data.lens.probabilities[start + r] / 65535]);
         },
-        finalShare(layer, column) { return data.lens.final[layer * this.positions.length + column] / 65535; },
+        finalShare(layer, column) {
+          return data.lens.final[layer * this.positions.length + column] / 65535;
+        },
       },
     };
     known.set(data, found);
@@ -99,15 +127,33 @@
   function chosen(model, state) {
     const site = model.sites.find((each) => each.key === state.get("site")) ?? model.sites[model.sites.length > 1 ? 2 : 0];
     const within = (value, count) => Math.min(count - 1, Math.max(0, Math.round(value)));
-    const layer = within(state.get("layer", 0), site.layers), head = within(state.get("head", 0), site.heads);
+    const layer = within(state.get("layer", 0), site.layers),
+      head = within(state.get("head", 0), site.heads);
     const position = within(state.get("pos", model.data.deciding), model.names.length);
     return {site, layer, head, number: layer * site.heads + head, position};
   }
 
   const percent = (x) => `${x >= 0.9995 ? "100" : (100 * x).toFixed(x < 0.0995 ? 1 : 0)} %`;
   const count = (n) => n.toLocaleString(G.language === "es" ? "es" : "en", {useGrouping: true});
-  const large = (n) => { for (const [unit, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]]) if (n >= size) return `${Number((n / size).toPrecision(3))} ${unit}`; return String(n); };
+  const large = (n) => {
+    for (const [unit, size] of [
+      ["T", 1e12],
+      ["G", 1e9],
+      ["M", 1e6],
+      ["k", 1e3],
+    ])
+      if (n >= size) return `${Number((n / size).toPrecision(3))} ${unit}`;
+    return String(n);
+  };
   const quoted = (text) => (text === "" ? "∅" : text.replace(/^ | $/g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥"));
 
-  G.model = Object.assign(G.model ?? {}, {open, chosen, percent, count, large, quoted, siteName: (site) => G.t(`model.site_${site.key}`)});
+  G.model = Object.assign(G.model ?? {}, {
+    open,
+    chosen,
+    percent,
+    count,
+    large,
+    quoted,
+    siteName: (site) => G.t(`model.site_${site.key}`),
+  });
 }

@@ -6,10 +6,17 @@
   N.tensor = (batch, tokens, features, value) => {
     const values = new Float64Array(batch * tokens * features);
     const x = {batch, tokens, features, values};
-    N.places(x).forEach(([b, t, d], at) => { values[at] = value(b, t, d); });
+    N.places(x).forEach(([b, t, d], at) => {
+      values[at] = value(b, t, d);
+    });
     return x;
   };
-  N.places = ({batch, tokens, features}) => Array.from({length: batch * tokens * features}, (_, at) => [Math.floor(at / (tokens * features)), Math.floor(at / features) % tokens, at % features]);
+  N.places = ({batch, tokens, features}) =>
+    Array.from({length: batch * tokens * features}, (_, at) => [
+      Math.floor(at / (tokens * features)),
+      Math.floor(at / features) % tokens,
+      at % features,
+    ]);
   N.index = (x, b, t, d) => (b * x.tokens + t) * x.features + d;
 
   // The number of the group that a cell shares its statistics with. `pool`: what BatchNorm averages over.
@@ -19,10 +26,18 @@
   // Count, mean, variance (÷ n) and mean square of each group; `counts(place)`: whether a cell is counted.
   N.statistics = (kind, pool, x, counts = () => true) => {
     const groups = Array.from({length: N.groups(kind, pool, x)}, () => []);
-    N.places(x).forEach((place, at) => { if (counts(place)) groups[N.group(kind, pool, x, place)].push(x.values[at]); });
+    N.places(x).forEach((place, at) => {
+      if (counts(place)) groups[N.group(kind, pool, x, place)].push(x.values[at]);
+    });
     return groups.map((values) => {
-      const n = values.length, mean = values.reduce((a, b) => a + b, 0) / n;
-      return {n, mean, variance: values.reduce((a, b) => a + (b - mean) ** 2, 0) / n, square: values.reduce((a, b) => a + b * b, 0) / n};
+      const n = values.length,
+        mean = values.reduce((a, b) => a + b, 0) / n;
+      return {
+        n,
+        mean,
+        variance: values.reduce((a, b) => a + (b - mean) ** 2, 0) / n,
+        square: values.reduce((a, b) => a + b * b, 0) / n,
+      };
     });
   };
 
@@ -40,7 +55,9 @@
   N.apply = (kind, x, options) => {
     if (N.refused(kind, options.pool, x, options.training)) return null;
     const running = kind === "batch" && !options.training;
-    const statistics = running ? options.running.map(({mean, variance}) => ({mean, variance})) : N.statistics(kind, options.pool, x);
+    const statistics = running
+      ? options.running.map(({mean, variance}) => ({mean, variance}))
+      : N.statistics(kind, options.pool, x);
     const values = N.places(x).map((place, at) => {
       const statistic = statistics[N.group(kind, options.pool, x, place)];
       const normalized = (x.values[at] - N.shift(kind, statistic)) / N.divisor(kind, statistic, options);

@@ -8,16 +8,25 @@
   function hatch(draw, frame, {rows, columns}, where, both, colour) {
     const mask = new ImageData(columns, rows);
     let any = false;
-    for (let i = 0, at = 3; i < rows; i++) for (let j = 0; j < columns; j++, at += 4) if (where(i, j)) { mask.data[at] = 255; any = true; }
+    for (let i = 0, at = 3; i < rows; i++)
+      for (let j = 0; j < columns; j++, at += 4)
+        if (where(i, j)) {
+          mask.data[at] = 255;
+          any = true;
+        }
     if (!any) return;
-    const small = new OffscreenCanvas(columns, rows), lines = new OffscreenCanvas(Math.ceil(frame.width), Math.ceil(frame.height));
+    const small = new OffscreenCanvas(columns, rows),
+      lines = new OffscreenCanvas(Math.ceil(frame.width), Math.ceil(frame.height));
     small.getContext("2d").putImageData(mask, 0, 0);
     const pen = lines.getContext("2d");
     pen.strokeStyle = colour;
     pen.lineWidth = 1;
     for (const way of both ? [1, -1] : [1]) {
       pen.beginPath();
-      for (let x = -frame.height; x < frame.width + frame.height; x += both ? 9 : 7) { pen.moveTo(x, way > 0 ? frame.height : 0); pen.lineTo(x + frame.height, way > 0 ? 0 : frame.height); }
+      for (let x = -frame.height; x < frame.width + frame.height; x += both ? 9 : 7) {
+        pen.moveTo(x, way > 0 ? frame.height : 0);
+        pen.lineTo(x + frame.height, way > 0 ? 0 : frame.height);
+      }
       pen.stroke();
     }
     pen.globalCompositeOperation = "destination-in";
@@ -27,12 +36,17 @@
   }
 
   function colours(options) {
-    const {rows, columns, value, extent} = options, image = new ImageData(columns, rows);
-    for (let i = 0, at = 0; i < rows; i++) for (let j = 0; j < columns; j++, at += 4) {
-      if (!options.present(i, j)) continue; // stays clear
-      const [r, g, b] = G.colour.bytes("signed", value(i, j) / extent);
-      image.data[at] = r; image.data[at + 1] = g; image.data[at + 2] = b; image.data[at + 3] = 255;
-    }
+    const {rows, columns, value, extent} = options,
+      image = new ImageData(columns, rows);
+    for (let i = 0, at = 0; i < rows; i++)
+      for (let j = 0; j < columns; j++, at += 4) {
+        if (!options.present(i, j)) continue; // stays clear
+        const [r, g, b] = G.colour.bytes("signed", value(i, j) / extent);
+        image.data[at] = r;
+        image.data[at + 1] = g;
+        image.data[at + 2] = b;
+        image.data[at + 3] = 255;
+      }
     const small = new OffscreenCanvas(columns, rows);
     small.getContext("2d").putImageData(image, 0, 0);
     return small;
@@ -40,21 +54,27 @@
 
   function most(options) {
     let found = 0;
-    for (let i = 0; i < options.rows; i++) for (let j = 0; j < options.columns; j++) if (options.present(i, j)) found = Math.max(found, Math.abs(options.value(i, j)));
+    for (let i = 0; i < options.rows; i++)
+      for (let j = 0; j < options.columns; j++) if (options.present(i, j)) found = Math.max(found, Math.abs(options.value(i, j)));
     return found || 1;
   }
 
   function axes(draw, frame, options) {
     draw.fillStyle = G.colour.muted();
     draw.font = `11px ${G.fontMono}`;
-    const across = frame.width / options.columns, down = frame.height / options.rows;
-    const places = (count, size, room) => { const every = [1, 2, 4, 8, 16, 32, 64, 128, 256].find((step) => step * size >= room) ?? count; return Array.from({length: Math.ceil(count / every)}, (_, k) => k * every); };
+    const across = frame.width / options.columns,
+      down = frame.height / options.rows;
+    const places = (count, size, room) => {
+      const every = [1, 2, 4, 8, 16, 32, 64, 128, 256].find((step) => step * size >= room) ?? count;
+      return Array.from({length: Math.ceil(count / every)}, (_, k) => k * every);
+    };
     draw.textBaseline = "middle";
     draw.textAlign = "right";
     for (const i of places(options.rows, down, 16)) draw.fillText(String(i), frame.x - 4, frame.y + (i + 0.5) * down);
     draw.textBaseline = "top";
     draw.textAlign = "center";
-    for (const j of places(options.columns, across, 30)) draw.fillText(String(j), frame.x + (j + 0.5) * across, frame.y + frame.height + 3);
+    for (const j of places(options.columns, across, 30))
+      draw.fillText(String(j), frame.x + (j + 0.5) * across, frame.y + frame.height + 3);
     draw.font = "12px system-ui, sans-serif";
     draw.fillText(options.columnTitle, frame.x + frame.width / 2, frame.y + frame.height + 18);
     draw.save();
@@ -67,15 +87,30 @@
   // options: rows, columns, value, present, hidden (the mask), beyond, extent, rowTitle, columnTitle, label, marked: [i, j], onpin(i, j)
   P.map = (width = 300, height = 236) => {
     const ratio = Math.min(2, window.devicePixelRatio || 1);
-    const canvas = h("canvas", {width: width * ratio, height: height * ratio, tabindex: "0", role: "img", style: {width: `${width}px`, height: `${height}px`}});
+    const canvas = h("canvas", {
+      width: width * ratio,
+      height: height * ratio,
+      tabindex: "0",
+      role: "img",
+      style: {width: `${width}px`, height: `${height}px`},
+    });
     const readout = h("output", {class: "readout"});
     const frame = {x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom};
-    let options = null, seen = null, picture = null;
+    let options = null,
+      seen = null,
+      picture = null;
 
-    const value = (i, j) => (options.hidden(i, j) ? G.t("positions.masked") : options.present(i, j) ? G.number(options.value(i, j)) : G.t("positions.does_not_exist"));
+    const value = (i, j) =>
+      options.hidden(i, j)
+        ? G.t("positions.masked")
+        : options.present(i, j)
+          ? G.number(options.value(i, j))
+          : G.t("positions.does_not_exist");
     function tell() {
       const at = seen ?? options.marked;
-      const text = at ? G.t("positions.cell", {row: options.rowTitle, i: at[0], column: options.columnTitle, j: at[1], value: value(...at)}) : "";
+      const text = at
+        ? G.t("positions.cell", {row: options.rowTitle, i: at[0], column: options.columnTitle, j: at[1], value: value(...at)})
+        : "";
       readout.textContent = text;
       canvas.setAttribute("aria-label", `${options.label}. ${text}`);
     }
@@ -87,18 +122,33 @@
       draw.imageSmoothingEnabled = false;
       draw.drawImage(picture, frame.x, frame.y, frame.width, frame.height);
       const there = (i, j) => !options.hidden(i, j);
-      hatch(draw, frame, options, (i, j) => there(i, j) && options.present(i, j) && options.beyond(i, j), false, G.colour.muted());
+      hatch(
+        draw,
+        frame,
+        options,
+        (i, j) => there(i, j) && options.present(i, j) && options.beyond(i, j),
+        false,
+        G.colour.muted(),
+      );
       hatch(draw, frame, options, (i, j) => there(i, j) && !options.present(i, j), true, G.colour.bad());
       draw.strokeStyle = G.colour.line();
       draw.strokeRect(frame.x, frame.y, frame.width, frame.height);
       axes(draw, frame, options);
       const box = (at, colour, dash) => {
-        const across = frame.width / options.columns, down = frame.height / options.rows, grow = 2;
-        draw.strokeStyle = colour; draw.lineWidth = 2; draw.setLineDash(dash);
+        const across = frame.width / options.columns,
+          down = frame.height / options.rows,
+          grow = 2;
+        draw.strokeStyle = colour;
+        draw.lineWidth = 2;
+        draw.setLineDash(dash);
         draw.strokeRect(frame.x + at[1] * across - grow, frame.y + at[0] * down - grow, across + 2 * grow, down + 2 * grow);
-        draw.setLineDash([]); draw.lineWidth = 1;
+        draw.setLineDash([]);
+        draw.lineWidth = 1;
       };
-      if (options.marked) { box(options.marked, G.colour.paper(), []); box(options.marked, G.colour.ink(), [4, 2]); }
+      if (options.marked) {
+        box(options.marked, G.colour.paper(), []);
+        box(options.marked, G.colour.ink(), [4, 2]);
+      }
       if (seen) box(seen, G.colour.accent(), []);
       tell();
     }
@@ -109,21 +159,40 @@
       const i = Math.floor((((event.clientY - place.top) * height) / place.height - frame.y) / (frame.height / options.rows));
       return i >= 0 && i < options.rows && j >= 0 && j < options.columns ? [i, j] : null;
     };
-    canvas.addEventListener("mousemove", (event) => { const place = at(event); if (String(place) !== String(seen)) { seen = place; redraw(); } });
-    canvas.addEventListener("mouseleave", () => { seen = null; redraw(); });
-    canvas.addEventListener("click", (event) => { const place = at(event); if (place) options.onpin(...place); });
+    canvas.addEventListener("mousemove", (event) => {
+      const place = at(event);
+      if (String(place) !== String(seen)) {
+        seen = place;
+        redraw();
+      }
+    });
+    canvas.addEventListener("mouseleave", () => {
+      seen = null;
+      redraw();
+    });
+    canvas.addEventListener("click", (event) => {
+      const place = at(event);
+      if (place) options.onpin(...place);
+    });
     canvas.addEventListener("keydown", (event) => {
       const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
       if (!step) return;
       event.preventDefault();
       event.stopPropagation();
       const [i, j] = options.marked ?? [0, 0];
-      options.onpin(Math.min(options.rows - 1, Math.max(0, i + step[0])), Math.min(options.columns - 1, Math.max(0, j + step[1])));
+      options.onpin(
+        Math.min(options.rows - 1, Math.max(0, i + step[0])),
+        Math.min(options.columns - 1, Math.max(0, j + step[1])),
+      );
     });
     const numbers = () => {
-      const rows = Math.min(64, options.rows), columns = Math.min(64, options.columns);
-      return G.table([`${options.rowTitle} \\ ${options.columnTitle}`, ...Array.from({length: columns}, (_, j) => String(j))],
-        Array.from({length: rows}, (_, i) => [String(i), ...Array.from({length: columns}, (_, j) => value(i, j))]), {caption: options.rows > 64 || options.columns > 64 ? G.t("core.first_of", {n: 64}) : null});
+      const rows = Math.min(64, options.rows),
+        columns = Math.min(64, options.columns);
+      return G.table(
+        [`${options.rowTitle} \\ ${options.columnTitle}`, ...Array.from({length: columns}, (_, j) => String(j))],
+        Array.from({length: rows}, (_, i) => [String(i), ...Array.from({length: columns}, (_, j) => value(i, j))]),
+        {caption: options.rows > 64 || options.columns > 64 ? G.t("core.first_of", {n: 64}) : null},
+      );
     };
     const behind = h("div", {});
     const element = h("div", {class: "map"}, canvas, readout, behind);
@@ -137,7 +206,10 @@
       redraw();
       return options.extent;
     };
-    element.mark = (i, j) => { options.marked = i < options.rows && j < options.columns ? [i, j] : null; redraw(); };
+    element.mark = (i, j) => {
+      options.marked = i < options.rows && j < options.columns ? [i, j] : null;
+      redraw();
+    };
     return element;
   };
 }

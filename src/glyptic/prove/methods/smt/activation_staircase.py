@@ -42,7 +42,7 @@ def activation_steps(kind: Activation, format: Format, low: int, high: int) -> A
     >>> from glyptic.numbers import Fixed
     >>> steps = activation_steps("gelu", Fixed(1), -3, 3)      # [gelu] of −1.5 … 1.5 in units of ½
     >>> steps.first, steps.identity, list(zip(steps.stairs.starts, steps.stairs.lows))
-    (-3, 2, [(-3, 0), (1, 1)])
+    (-3, 3, [(-3, 0), (1, 1), (2, 2)])
     """
     first, identity = _ends(kind, format)
     begin, end = max(low, first), min(high, identity - 1)

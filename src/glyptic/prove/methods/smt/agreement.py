@@ -102,7 +102,7 @@ class _Trial:
     def _signed(self, unsigned: Any, width: int) -> Any:
         return unsigned - ((unsigned >> (width - 1)) << width)
 
-    def _images(self, function: str, arguments: Any, size: int, wide: bool) -> np.ndarray:
+    def _images(self, function: Any, arguments: Any, size: int, wide: bool) -> np.ndarray:
         """The true values of exp, or of an activation."""
         spread = np.broadcast_to(np.asarray(arguments), (size,))
         inside = [min(max(int(code), self.format.min_code), self.format.max_code) for code in spread]

@@ -1,0 +1,225 @@
+"""A decider from training to proof: what is said of it is true, what was found wrong is trained away, and nothing is lost."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from glyptic import exact, nn, programs, prove
+from glyptic.distill import Tuning, distill, load_report, open_decider
+from glyptic.distill.decider import TrainedDecider
+from glyptic.distill.fine_tuning import Interrupted
+from glyptic.distill.formats import FormatRow, draw_formats, smallest_that_keeps
+from glyptic.distill.keeping import STATE, identity_of
+from glyptic.distill.proving import is_language
+from glyptic.distill.words import automaton_of
+from glyptic.errors import GlypticError
+from glyptic.prove.certificates.rechecking import recheck
+from glyptic.prove.verdicts.answers import Proved, Refuted
+from tests.distill.deciders import TASK, config, ends_in_one, untrained
+
+QUICK = Tuning(steps=80, rate=0.02, every=20)
+
+
+def spoilt() -> TrainedDecider:
+    """The trained one, with its answers pulled towards NO: wrong on some words, and near enough to learn again."""
+    good = ends_in_one()
+    model = nn.build(good.model.config, kind="decoder")
+    model.load_state_dict(good.model.state_dict())
+    with torch.no_grad():
+        words = torch.tensor([[0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1]])
+        logits = model.double()(words)
+        model.output.bias[0] += (logits[:, 1] - logits[:, 0]).median().item()  # type: ignore[union-attr, index]
+    return TrainedDecider("spoilt", model.float().eval(), good.task)
+
+
+def test_one_decider_all_the_way(tmp_path) -> None:
+    found = distill(ends_in_one(), "fixed:6", max_length=6, out=tmp_path / "out", progress=False)
+    found.save(tmp_path / "out")
+    assert found.is_proved and found.accuracy == found.agreement == 1.0
+    assert [form.kind for form in found.normal] == ["zero-one", "infinity", "plus-minus"]
+    assert all(form.equal is not None and isinstance(form.equal.verdict, Proved) for form in found.normal)
+    assert [one.number for one in found.rounds] == [0]
+    assert found.smallest is not None and found.smallest.size < 6
+    again = programs.open(str(tmp_path / "out"))
+    assert again.same_as(found.transformer) and again.answer("0101") == "YES"
+    for form in found.normal:
+        assert exact.load(tmp_path / "out" / form.kind).same_as(form.transformer)
+    report = load_report(tmp_path / "out")
+    assert report["rounds"][0]["wrong"] == 0 and report["smallest"] == found.smallest.format
+    for name in ("language", "equal-zero-one", "equal-infinity", "equal-plus-minus"):
+        assert recheck(tmp_path / "out" / "certificates" / f"{name}.json").proved
+    figure = (tmp_path / "out" / "formats.csv").read_text().splitlines()
+    assert figure[0].startswith("format,size,accuracy,agreement") and len(figure) == 1 + len(found.formats)
+    assert "Proved" in (tmp_path / "out" / "report.md").read_text() and "Proved" in str(found)
+
+
+def test_what_is_wrong_is_shown_and_then_trained_away(tmp_path) -> None:
+    decider = spoilt()
+    left = distill(decider, "fixed:6", max_length=6, rounds=0, sweep=False, progress=False)
+    assert isinstance(left.language.verdict, Refuted) and not left.is_proved
+    word = left.language.counterexample
+    assert word == left.rounds[0].counterexample and left.transformer.answer(word) != ("YES" if word.endswith("1") else "NO")
+    smaller = [w for w in _words(len(word)) if (len(w), w) < (len(word), word)]
+    assert all(left.transformer.answer(w) == ("YES" if w.endswith("1") else "NO") for w in smaller), "it is the smallest"
+    healed = distill(decider, "fixed:6", max_length=6, tuning=QUICK, sweep=False, progress=False)
+    assert healed.is_proved and 1 <= healed.rounds[-1].number <= 10
+    assert healed.rounds[0].wrong == left.rounds[0].wrong > 0 == healed.rounds[-1].wrong
+    assert healed.rounds[1].added > 0 and healed.rounds[1].steps > 0
+    assert healed.agreement < 1.0 == healed.accuracy, "it is right where the float model is not"
+
+
+def _mostly_ones(text) -> bool:
+    return list(text).count("1") * 2 > len(text)
+
+
+def _words(length: int) -> list[str]:
+    return [f"{number:0{n}b}" for n in range(1, length + 1) for number in range(2**n)]
+
+
+def test_the_same_question_goes_on_where_it_was(tmp_path, monkeypatch) -> None:
+    """Interrupted in its second round, it has kept the first; the same question then does the rest, another begins anew."""
+    import glyptic.distill.distilling as room
+
+    calls, plain = [], room.fine_tuned
+
+    def failing(*given, **named):
+        calls.append(named["also"])
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return plain(*given, **named)
+
+    hard = Tuning(steps=3, rate=1e-4, every=3)  # learns next to nothing, so that a second round is needed
+    monkeypatch.setattr(room, "fine_tuned", failing)
+    with pytest.raises(KeyboardInterrupt):
+        distill(spoilt(), "fixed:6", max_length=6, rounds=3, tuning=hard, sweep=False, out=tmp_path, progress=False)
+    assert (tmp_path / STATE).exists()
+    found = distill(spoilt(), "fixed:6", max_length=6, rounds=3, tuning=hard, sweep=False, out=tmp_path, progress=False)
+    assert [one.number for one in found.rounds] == [0, 1, 2, 3] and len(calls) == 4
+    again = distill(spoilt(), "fixed:6", max_length=6, rounds=3, tuning=hard, sweep=False, out=tmp_path, progress=False)
+    assert again.rounds == found.rounds and len(calls) == 4 and again.transformer.same_as(found.transformer)
+    distill(spoilt(), "fixed:7", max_length=6, rounds=3, tuning=hard, sweep=False, out=tmp_path, progress=False)
+    assert len(calls) == 7, "another format is another question"
+    whole = distill(spoilt(), "fixed:6", max_length=6, rounds=3, tuning=hard, sweep=False, progress=False)
+    assert whole.transformer.same_as(found.transformer), "as if it had never been interrupted"
+
+
+def test_every_part_of_a_question_is_in_its_identity() -> None:
+    question = {"task": "t", "format": "fixed:6", "length": 6, "rounds": 3}
+    latents = {"output": torch.zeros(2, 3)}
+    own = identity_of(latents, **question)
+    assert own == identity_of({"output": torch.zeros(2, 3)}, **question)
+    others = [identity_of(latents, **{**question, name: "another"}) for name in question]
+    others += [identity_of({"output": torch.ones(2, 3)}, **question), identity_of({"output": torch.zeros(3, 2)}, **question)]
+    assert len({own, *others}) == 7
+
+
+def test_a_damaged_state_is_told(tmp_path) -> None:
+    distill(ends_in_one(), "fixed:6", max_length=6, sweep=False, out=tmp_path, progress=False)
+    (tmp_path / STATE).write_bytes((tmp_path / STATE).read_bytes()[:100])
+    with pytest.raises(GlypticError, match="is damaged; remove it"):
+        distill(ends_in_one(), "fixed:6", max_length=6, sweep=False, out=tmp_path, progress=False)
+
+
+@pytest.mark.parametrize("changes", [{"norm": "layer"}, {"norm": "rms", "feed_forward": "gelu", "positions": "none"}])
+def test_with_norms_all_but_normalization_works(changes: dict) -> None:
+    found = distill(untrained(**changes), "fixed:8", max_length=5, rounds=0, sweep=False, progress=False)
+    assert all(form.transformer is None and "LayerNorm" in form.refused for form in found.normal)
+    assert isinstance(found.language.verdict, Refuted) and found.agreement > 0.9 and "refused" in str(found)
+
+
+@pytest.mark.parametrize("format", ["float:4,4", "q:4,6", "fixed:6/even"])
+def test_other_formats(format: str) -> None:
+    found = distill(ends_in_one(), format, max_length=6, sweep=format == "q:4,6", progress=False)
+    assert found.is_proved and all(row.format.startswith("q:4,") for row in found.formats)
+
+
+def test_a_majority_is_proved_by_an_automaton_of_its_words() -> None:
+    decider = untrained(task="majority:5,held_out=0", context=8)
+    found = distill(decider, "fixed:6", max_length=5, rounds=0, sweep=False, progress=False)
+    automaton = automaton_of(decider.task.language, 5, decider.task.name)
+    assert is_language(found.transformer, automaton, 5).counterexample == found.language.counterexample is not None
+    theirs = prove.language(found.transformer, _mostly_ones, 5, backend="sequential", progress=False)
+    assert "".join(theirs.counterexample.input) == found.language.counterexample
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"format": "exact"}, "exact rationals round nothing"),
+        ({"format": "fixed:18"}, "the fast engine refuses fixed:18"),
+        ({"max_length": 7}, "was learned on words of at most 6; ask for no more"),
+        ({"format": "fixed:1"}, r"is -?[\d.]+, and fixed:1 ends at 1.5; choose a wider format, or let such weights be B"),
+        ({"rounds": 11}, "rounds is 11"),
+        ({"format": "fixd:8"}, "is not a format"),
+        ({"fine_tun": 3}, "did you mean fine_tune"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(given: dict, said: str) -> None:
+    with pytest.raises(GlypticError, match=said):
+        distill(ends_in_one(), **{"format": "fixed:6", "max_length": 6, "progress": False, **given})
+
+
+def test_formats_that_keep_the_accuracy_are_contiguous(tmp_path) -> None:
+    rows = [FormatRow("fixed:5", 5, 1.0, 1.0), FormatRow("fixed:4", 4, 0.5, 0.5), FormatRow("fixed:3", 3, 1.0, 1.0)]
+    assert smallest_that_keeps(rows) == rows[0]
+    paths = draw_formats(rows, tmp_path / "f.svg", "title")
+    assert {path.suffix for path in paths} == {".svg", ".csv"}
+
+
+def test_checkpoints_need_a_task_and_runs_have_one(tmp_path) -> None:
+    nn.save(ends_in_one().model, tmp_path / "bare")
+    with pytest.raises(GlypticError, match="does not say what it was trained for; give it: --task"):
+        open_decider(tmp_path / "bare")
+    assert open_decider(tmp_path / "bare", TASK).alphabet == ("0", "1")
+    with pytest.raises(GlypticError, match="is no language to decide"):
+        open_decider(tmp_path / "bare", "addition:3")
+    with pytest.raises(GlypticError, match="neither a training run nor a checkpoint"):
+        open_decider(tmp_path)
+    nn.save(nn.build(config(classes=3), seed=0), tmp_path / "three")
+    with pytest.raises(GlypticError, match="head='class' and classes=2"):
+        open_decider(tmp_path / "three", TASK)
+    with pytest.raises(GlypticError, match="has 4 letters"):
+        open_decider(tmp_path / "bare", "dyck:2,6")
+
+
+def test_a_model_that_the_bridge_refuses_is_told_with_its_reason() -> None:
+    decider = untrained(positions="alibi")
+    with pytest.raises(GlypticError, match="distance_scores is not known here: distill models with positions"):
+        distill(decider, "fixed:6", max_length=6, progress=False)
+    with pytest.raises(GlypticError, match="norm='batch'"):
+        distill(untrained(norm="batch"), "fixed:6", max_length=6, progress=False)
+
+
+def test_the_report_is_plain_json(tmp_path) -> None:
+    found = distill(ends_in_one(), "fixed:5", max_length=4, sweep=False, progress=False)
+    found.save(tmp_path / "new")
+    report = json.loads((tmp_path / "new" / "report.json").read_text())
+    assert report["kind"] == "glyptic.distill" and np.isclose(report["accuracy"], 1.0)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").write_text("mine")
+    with pytest.raises(GlypticError, match=r"it holds 'thesis.tex', and no distillation; name a new folder"):
+        found.save(tmp_path / "other")
+
+
+def test_ctrl_c_in_a_round_keeps_its_weights(tmp_path, monkeypatch) -> None:
+    import glyptic.distill.distilling as room
+
+    plain = room.fine_tuned
+
+    def interrupted(*given, **named):
+        raise Interrupted(plain(*given, **named))
+
+    monkeypatch.setattr(room, "fine_tuned", interrupted)
+    hard = Tuning(steps=3, rate=1e-3, every=3)
+    asked = {"format": "fixed:6", "max_length": 6, "rounds": 2, "tuning": hard, "sweep": False}
+    asked |= {"out": tmp_path, "progress": False}
+    with pytest.raises(KeyboardInterrupt):
+        distill(spoilt(), **asked)
+    before = load_file(tmp_path / STATE)
+    assert any(not torch.equal(before[f"last.{name[5:]}"], before[name]) for name in before if name.startswith("best."))
+    monkeypatch.setattr(room, "fine_tuned", plain)
+    found = distill(spoilt(), **asked)
+    assert [one.number for one in found.rounds] == [0, 1, 2] and found.rounds[1].added > 0
