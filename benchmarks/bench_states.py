@@ -71,7 +71,7 @@ def claims() -> list[dict[str, object]]:
 def growth() -> list[dict[str, Any]]:
     """States and seconds against s, d, layers and heads: medians over seeds; what went over the budget counts as the budget."""
     axes: dict[str, list[tuple[float, dict[str, Any]]]] = {
-        "s of F(s)": [(s, {"format": f"fixed:{s}"}) for s in (1, 2, 3)],
+        "s of F(s)": [(s, {"format": f"fixed:{s}"}) for s in (1, 2, 3, 4)],
         "width d": [(d, {"width": d}) for d in (2, 3, 4, 6)],
         "layers": [(n, {"layers": n}) for n in (1, 2, 3)],
         "heads": [(n, {"heads": n}) for n in (1, 2, 3)],
@@ -80,7 +80,7 @@ def growth() -> list[dict[str, Any]]:
     for axis, points in axes.items():
         for x, changes in points:
             counts, seconds = [], []
-            for seed in range(5):
+            for seed in range(7):
                 start, transformer = time.process_time(), sampled(**{"format": "fixed:2", "seed": seed, **changes})
                 try:
                     counts.append(len(extract(transformer, Budget(FEW)).moves))
@@ -108,7 +108,7 @@ def rows() -> list[dict[str, object]]:
     draw(growth())
     return [
         compared("two layers, F(2)", sampled("fixed:2", 1, layers=2), ">= 50"),
-        compared("two layers of two heads, F(2)", sampled("fixed:2", 0, layers=2, heads=2), ">= 50"),
+        compared("three layers, F(2)", sampled("fixed:2", 2, layers=3), ">= 50"),
         compared("averaging majority, F(4): one long chain", programs.open("averaging-majority", "fixed:4"), ""),
         rate(),
         *claims(),

@@ -150,6 +150,7 @@ def test_diagrams_that_grow_too_large_are_left_for_enumeration(monkeypatch) -> N
     assert verdict.reason == "the limit of 200 nodes of decision diagrams"
     assert symbolic.check(claim, seconds=0).reason == "the limit of 0 s of processor time"
     monkeypatch.setattr("glyptic.prove.checking.ENUMERATED", 10)
+    monkeypatch.setattr("glyptic.prove.checking.FEW_STATES", 1)  # nor are there states to go by
     few = {"seconds": None, "nodes": 200}
     monkeypatch.setattr("glyptic.prove.methods.symbolic.deciding.check.__wrapped__.__kwdefaults__", few)
     assert prove.check(claim, workers=1, progress=False).method == "enumeration"

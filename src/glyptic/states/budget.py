@@ -10,6 +10,7 @@ from glyptic.errors import GlypticError
 
 MOST_STATES = 200_000
 MOST_BYTES = 2 << 30  # of the rows of one layer's search
+_MANY = 40  # queries whose denominators may have as many states each as the whole search
 _EVERY = 0.5  # seconds between two reports
 
 Report = Callable[["SearchProgress"], object]
@@ -53,7 +54,7 @@ class Budget:
 
     def nodes(self, found: int, queries: int, head: int) -> None:
         """The denominators of a head's queries have so many states, no query's more than the search that they serve."""
-        if found > queries * self.states:
+        if found > min(queries, _MANY) * self.states:
             told = f"layer {self.layer}, head {head} passed the budget of {self.states:,} states in its denominators alone"
             raise TooManyStates(f"{told}: {found:,} were found for {queries:,} queries; {REMEDY}.", found, 0, self.layer, head)
         passed = self.over(0, 0)
