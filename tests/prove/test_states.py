@@ -10,6 +10,7 @@ from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, check, exist
 from glyptic.prove.certificates.rechecking import recheck
 from glyptic.prove.certificates.saving import load_certificate, save_certificate
 from glyptic.prove.claims import expressions as e
+from glyptic.prove.claims.conditions import ClaimError
 from glyptic.prove.questions import decisiveness, defined_attention, equivalence, recognition
 from glyptic.states.intended import first_difference, majority
 
@@ -144,3 +145,15 @@ def test_certificates_of_every_length(tmp_path) -> None:
         _, again = load_certificate(path)
         assert again == verdict
         assert recheck(path).agrees
+
+
+def test_every_length_from_some_length_on() -> None:
+    occurs = programs.open("occurs", "fixed:2")
+    verdict = prove.language(occurs, languages.regular("1|(0|1)(0|1).*"), min_length=3, progress=False)
+    assert isinstance(verdict, Refuted)
+    assert "'000'" in str(verdict)
+    assert isinstance(prove.language(occurs, languages.regular(".*1.*"), min_length=3, progress=False), Proved)
+    assert isinstance(prove.decisive(occurs, min_length=10**30, seconds=0.5, progress=False), Unknown)
+    reads = Transformer.of("fixed:2", "ab", ["x"], [[1], [0]], [[0], [1]], ["a", "b"], period=1)
+    with pytest.raises(ClaimError, match="about one step"):
+        Claim(inputs(reads, min_length=2, steps=2), defined_attention(reads).ensures)

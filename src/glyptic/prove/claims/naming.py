@@ -91,10 +91,10 @@ def _check_of_transformer(subject: Subject, node: e.Coordinate | e.Logit | e.Ans
     elif isinstance(node, e.Logit) and node.answer not in transformer.answers:
         raise ClaimError(f"no answer {node.answer!r}; there are {', '.join(transformer.answers)}.")
     elif isinstance(node, e.Defined) and node.attention and isinstance(subject, Inputs):
-        if any(step > 1 for step in subject.steps[subject.min_length - 1 :]):
+        if any(step > 1 for step in subject.steps_taken):
             raise ClaimError(f"{node} is about one step, and these inputs take several; write defined(), which is about all.")
     elif isinstance(node, e.Answer):
-        fewest = min(subject.steps[subject.min_length - 1 :]) if isinstance(subject, Inputs) else 1
+        fewest = min(subject.steps_taken) if isinstance(subject, Inputs) else 1
         if not -fewest <= node.step < fewest:
             raise ClaimError(f"{node}: there is no such step; the shortest chain of thought has {fewest}, from 0.")
 

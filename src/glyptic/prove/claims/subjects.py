@@ -167,6 +167,11 @@ class Inputs:
         return range(self.min_length, int(self.max_length) + 1)
 
     @property
+    def steps_taken(self) -> tuple[int, ...]:
+        """The steps of the lengths that there are; where there is no longest, the one number for all."""
+        return self.steps if self.endless else self.steps[self.min_length - 1 :]
+
+    @property
     def format(self) -> AnyFormat:
         return next(iter(self.transformers.values())).format
 

@@ -47,7 +47,7 @@ def machines_of(claim: Claim, budget: Budget) -> Machines:
     """The machines of a claim; what it speaks of that no state holds is refused."""
     subject = claim.subject
     assert isinstance(subject, Inputs)
-    steps = set(subject.steps if subject.endless else subject.steps[subject.min_length - 1 :])
+    steps = set(subject.steps_taken)
     if len(steps) > 1:
         raise Inexpressible("a number of steps that depends on the length")
     many = steps.pop()
@@ -117,7 +117,7 @@ def levels(walk: Walked, budget: Budget, last_token: bool) -> Iterator[Level]:
     machines = walk.machines
     every = [each.moves for each in machines.found.values()] + [moves for moves, _ in machines.automata.values()]
     subject, tokens = machines.subject, len(machines.subject.vocabulary)
-    most = subject.min_length if subject.endless else int(subject.max_length)
+    most = min(subject.min_length if subject.endless else int(subject.max_length), 1 << 62)  # no walk is as long
     done, length = 0, 0
     while done < len(walk.table) and length < subject.max_length:
         rows, first = walk.table.rows[done:].copy(), done
