@@ -152,6 +152,8 @@ DAMAGES: dict[str, tuple[str, Any, str]] = {
     "losses that are none": ("last/state.json", lambda d: d.replace(b'"losses": [', b'"losses": ["x", '), "losses"),
     "a field too many": ("last/state.json", lambda d: b'{"a": 1, ' + d[1:], "other fields than this version"),
     "moments elsewhere": ("last/state.json", lambda d: d.replace(b"optimizer", b"../optimizer"), "files beside it"),
+    "moments without a name": ("last/state.json", lambda d: d.replace(b'["optimizer.safetensors"]', b"[]"), "names no moments"),
+    "a step beyond the last": ("last/state.json", lambda d: d.replace(b'"step": ', b'"step": 9'), "and the run has"),
     "no state": ("last/state.json", "gone", "cannot read"),
     "another config": ("last/config.json", lambda d: d.replace(b'"dropout": 0.1', b'"dropout": 0.5'), "its dropout is 0.5"),
     "no config": ("last/config.json", "gone", "no config.json"),

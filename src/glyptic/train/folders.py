@@ -172,6 +172,8 @@ class RunFolder:
         except (TypeError, GlypticError) as error:
             why = error if isinstance(error, GlypticError) else "it has other fields than this version writes"
             raise FileError(f"{quoted_path(path)} is not the state of a run: {str(why).rstrip('.')}.") from None
+        if state.step and not self.moments():  # AdamW would begin anew, and nobody would be told
+            raise FileError(f"{quoted_path(path)} names no moments after step {state.step}; remove last/ to start anew.")
         return state
 
     def moments(self) -> list[Path]:

@@ -258,6 +258,9 @@ class _Trainer:
         progress = self.folder.progress()
         if progress is None:
             return RunProgress()
+        if progress.step > self.plan.steps:
+            place = quoted_path(self.folder.place / "last")
+            raise FileError(f"{place} is at step {progress.step}, and the run has {self.plan.steps}; remove it to start anew.")
         if self.team.leads:
             self.folder.tidy("last", ["model.safetensors", *(path.name for path in self.folder.moments())])
         self.team.wait()
