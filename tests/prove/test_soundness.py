@@ -38,7 +38,6 @@ from glyptic.prove.methods.smt.bits import Bits
 from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.exp_staircase import Staircase, exp_code, exp_staircase
 from glyptic.prove.methods.smt.questions import pose
-from glyptic.prove.methods.smt.terms import Term
 from glyptic.theorems.proving import FIXED, THEOREMS, TheoremJob, prove, theorem
 from glyptic.theorems.theorem import plain
 
@@ -61,15 +60,17 @@ def of_split_scores(format: Format, ensures: Any) -> Claim:
     return Claim(layers(split_scores(format), free=["x"], fixed={("one", 0): 1}), ensures)
 
 
-def asserted_in_every_case(self: attention_terms.Terms, a: Term, stairs: Staircase) -> Term:
+def asserted_in_every_case(self: attention_terms.Terms, function: str, code: Bits, stairs: Staircase) -> Bits:
     """How an exp was enclosed once: what holds in one case only, put into the domain of all."""
-    image = self.fresh(f"exp.{len(self.exps)}", stairs.lows[0], stairs.highs[-1])
-    low, high = (attention_terms._climb(a.code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
-    self.domain += [bits.opposite(bits.less(image.code, low)), bits.opposite(bits.less(high, image.code))]
-    for p, exp_p in self.exps:
-        self.domain.append(bits.either(bits.less(a.code, p), bits.opposite(bits.less(image.code, exp_p))))
-        self.domain.append(bits.either(bits.less(p, a.code), bits.opposite(bits.less(exp_p, image.code))))
-    self.exps.append((a.code, image.code))
+    if stairs.exact:
+        return attention_terms._climb(code, stairs.starts, stairs.lows)
+    image = self.fresh(f"{function}.{len(self.exps)}", stairs.lows[0], stairs.highs[-1]).code
+    low, high = (attention_terms._climb(code, stairs.starts, side) for side in (stairs.lows, stairs.highs))
+    self.domain += [bits.opposite(bits.less(image, low)), bits.opposite(bits.less(high, image))]
+    for p, exp_p, _ in self.exps:
+        self.domain.append(bits.either(bits.less(code, p), bits.opposite(bits.less(image, exp_p))))
+        self.domain.append(bits.either(bits.less(p, code), bits.opposite(bits.less(exp_p, image))))
+    self.exps.append((code, image, function))
     return image
 
 
@@ -93,7 +94,7 @@ def test_the_counterexample_is_the_one_that_enumeration_finds(name: str) -> None
 def test_nothing_is_proved_from_a_domain_that_leaves_values_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     format = parse_format(name)
     assert isinstance(format, Format)
-    monkeypatch.setattr(attention_terms.Terms, "_enclose", asserted_in_every_case)
+    monkeypatch.setattr(attention_terms.Terms, "_climbed", asserted_in_every_case)
     verdict = smt.check(of_split_scores(format, defined()), format)
     assert isinstance(verdict, Unknown) and "a fault in the solvers' terms" in verdict.reason
 

@@ -257,3 +257,15 @@ def test_digests_differ(tmp_path: Path) -> None:
     """The test's own eyes: weights of two steps are not taken for the same."""
     one, two = (train(Progressions(), replace(PLAN, steps=n), progress=False) for n in (23, 24))
     assert digest(one.model) != digest(two.model)
+
+
+def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
+    """Two that read and wrote each other's halves ended with other weights, without a word."""
+    from glyptic.train import Plan, load_run, train
+    from glyptic.train.tasks import registry
+
+    task, plan = registry.open("parity"), Plan(steps=2, batch=4, record=1, evaluate=2)
+    train(task, plan, out=tmp_path / "run", progress=False)
+    with load_run(tmp_path / "run").held(), pytest.raises(FileError, match="is being trained by another process"):
+        train(task, plan, out=tmp_path / "run", progress=False)
+    train(task, plan, out=tmp_path / "run", progress=False)  # and then it is free again

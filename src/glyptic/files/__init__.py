@@ -12,7 +12,7 @@ what was to be there, and no pipe or device is waited for.
 from glyptic.files.folders import Content, check_folder, recover, says, write_folder
 from glyptic.files.keeping import KeptFile, sealed
 from glyptic.files.reading import MOST_BYTES, MOST_DIGITS, MOST_JSON, parse_json, quoted_path, read_bytes, read_json
-from glyptic.files.writing import MARK, make_folder, sentences, taken, write_together, write_whole
+from glyptic.files.writing import MARK, make_folder, sentences, take_lock, taken, write_together, write_whole
 
 __all__ = [
     "MARK",
@@ -31,6 +31,7 @@ __all__ = [
     "says",
     "sealed",
     "sentences",
+    "take_lock",
     "taken",
     "write_folder",
     "write_together",

@@ -203,7 +203,7 @@ def _locked_name(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
         path = folder / f".glyptic-{secrets.token_hex(8)}.tmp"
         handle = make(path)
         try:
-            if _locked(handle) and path.exists():
+            if take_lock(handle) and path.exists():
                 return path, handle
         except BaseException:
             remove(path)
@@ -212,7 +212,7 @@ def _locked_name(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
         os.close(handle)
 
 
-def _locked(handle: int) -> bool:
+def take_lock(handle: int) -> bool:
     """Whether it is ours now, until we end; a file system without locks refuses them to those who remove leftovers too."""
     try:
         if fcntl is not None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -33,6 +34,7 @@ from glyptic.files import (
     read_json,
     recover,
     sentences,
+    take_lock,
     write_folder,
     write_whole,
 )
@@ -82,6 +84,18 @@ class RunFolder:
             raise FileError(f"{quoted_path(self.place)} is taken, and not by a training run; name a new folder for this one.")
         content = {"kind": KIND, **identity}
         write_folder(self.place, {RUN: (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()})
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else trains in this folder meanwhile: two would read and write each other's halves. A killed one lets go."""
+        handle = os.open(self.place, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            if not take_lock(handle):
+                said = f"{quoted_path(self.place)} is being trained by another process; wait for it, or name another folder."
+                raise FileError(said)
+            yield
+        finally:
+            os.close(handle)
 
     def _compare(self, identity: Mapping[str, Any]) -> None:
         there = self.identity()

@@ -88,7 +88,8 @@ def train(
             model = build(config or task.config(), seed=plan.seed)
         task.check(model.config)
         folder = None if out is None else RunFolder(Path(out))
-        return _Trainer(task, plan, model, folder, team).run(logs, progress)
+        with ExitStack() as held:
+            return _Trainer(task, plan, model, folder, team, held).run(logs, progress)
 
 
 class Objective(nn.Module):
@@ -108,11 +109,13 @@ class Objective(nn.Module):
 class _Trainer:
     """A run while it runs."""
 
-    def __init__(self, task: Task, plan: Plan, model: Model, folder: RunFolder | None, team: Team) -> None:
+    def __init__(
+        self, task: Task, plan: Plan, model: Model, folder: RunFolder | None, team: Team, held: ExitStack
+    ) -> None:
         self.task, self.plan, self.model, self.folder, self.team = task, plan, model, folder, team
         self.places = team.rows(plan.batch, plan.accumulate)
         self.rows: list[Row] = []
-        self.progress = self._open()
+        self.progress = self._open(held)
         model.to(team.device)
         self.objective = Objective(model, task, plan.smoothing)
         self.wrapped = team.wrap(self.objective, _blocks(model))
@@ -248,12 +251,13 @@ class _Trainer:
 
     # ------------------------------------------------------------------ files
 
-    def _open(self) -> RunProgress:
+    def _open(self, held: ExitStack) -> RunProgress:
         """Where the run stands: at its beginning, or at its last checkpoint, whose weights the model is given."""
         if self.folder is None:
             return RunProgress()
         if self.team.leads:
             self.folder.begin(identity_of(self.task, fingerprint(self.model), self.model.config, self.plan))
+            held.enter_context(self.folder.held())
         self.team.wait()
         progress = self.folder.progress()
         if progress is None:
