@@ -157,3 +157,14 @@ def test_every_length_from_some_length_on() -> None:
     reads = Transformer.of("fixed:2", "ab", ["x"], [[1], [0]], [[0], [1]], ["a", "b"], period=1)
     with pytest.raises(ClaimError, match="about one step"):
         Claim(inputs(reads, min_length=2, steps=2), defined_attention(reads).ensures)
+
+
+def test_lengths_beyond_the_budget_are_refused_before_anything_is_made() -> None:
+    from glyptic.prove.elements.counting import describe
+    from glyptic.prove.questions import decisiveness
+    from glyptic.states import TooManyStates
+
+    endless = programs.open("occurs", "fixed:2")
+    with pytest.raises(TooManyStates, match="at least as many states"):
+        endless.machine(length=10**8)
+    assert "more than 2^15000" in describe(decisiveness(endless, max_length=15_000))

@@ -17,7 +17,7 @@ from glyptic.exact.transformer import Transformer
 from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes, Exact
 from glyptic.numbers.hosts import Engine
-from glyptic.states.budget import Budget
+from glyptic.states.budget import Budget, TooManyStates
 from glyptic.states.journal import SearchJournal, question
 from glyptic.states.positionwise import Positionwise
 from glyptic.states.search import NEVER, LayerSearch
@@ -62,6 +62,9 @@ def extract(
     With a `journal` an interrupted search goes on where it was, when it is started again.
     """
     refuse_unknown(transformer)
+    if length is not None and length > budget.states:  # a state at least for each length
+        told = f"inputs of up to {length:,} tokens have at least as many states, over the budget of {budget.states:,}"
+        raise TooManyStates(f"{told}; give a smaller length, or a larger budget.", 0, 0, 0)
     at = Positionwise(transformer, engine)
     budget.layers = len(transformer.layers)
     kept = None if journal is None else SearchJournal(journal, question(transformer, length, stages))

@@ -9,14 +9,22 @@ from glyptic.numbers import Codes, Exact, Format
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 from glyptic.prove.elements.batches import free_names
 
+_MOST_BITS = 14_000  # Python refuses to write more than 4,300 digits
+
 
 def describe(claim: Claim) -> str:
     """What an enumeration ranges over, with its size."""
     subject = claim.subject
     if isinstance(subject, Inputs):
-        count = "" if subject.endless else f"{subject.count:,} "
+        count = "" if subject.endless else f"{_written(subject.count)} "
         return f"all {count}{subject}, over {' '.join(subject.vocabulary)}"
     return f"all {count_values(claim):,} {'' if isinstance(subject, Layers) else 'values of '}{subject}"
+
+
+def _written(count: int | float) -> str:
+    """A count in figures; one of more digits than Python writes, by the power of two below it."""
+    whole = int(count)
+    return f"{whole:,}" if whole.bit_length() < _MOST_BITS else f"more than 2^{whole.bit_length() - 1}"
 
 
 def count_values(claim: Claim) -> int:
