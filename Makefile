@@ -24,7 +24,7 @@ system:          ## Debian's Chromium and LaTeX, for the tests of pages and pape
 demo: $(STAMP)   ## the main job, end to end, printed
 	$(BIN)/python -m examples.demo
 
-test: $(STAMP)   ## the tests, below ten minutes on two cores
+test: $(STAMP)   ## the tests, about a quarter of an hour on two cores
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --by-room
 
 # A room is a folder of src/glyptic, or a file. An unknown one is refused first, before anything is installed.
