@@ -269,3 +269,19 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
     with load_run(tmp_path / "run").held(), pytest.raises(FileError, match="is being trained by another process"):
         train(task, plan, out=tmp_path / "run", progress=False)
     train(task, plan, out=tmp_path / "run", progress=False)  # and then it is free again
+
+
+def test_numbers_that_are_not_finite_are_no_checkpoint(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    from glyptic.train import Plan, evaluate, train
+    from glyptic.train.tasks import registry
+
+    place = tmp_path / "run"
+    train(registry.open("parity"), Plan(steps=2, batch=4, record=1, evaluate=2), out=place, progress=False)
+    tensors = load_file(place / "best" / "model.safetensors")
+    first = next(iter(tensors))
+    lost = {**tensors, first: tensors[first] * float("nan")}
+    save_file(lost, place / "best" / "model.safetensors", {"format": "pt"})
+    with pytest.raises(FileError, match=f"{first} is not finite"):
+        evaluate(place)

@@ -134,7 +134,9 @@ class RunFolder:
         self.identity()
         if not (self.place / which).exists():
             raise FileError(f"{quoted_path(self.place)} has no {which}/: its run has saved none yet.")
-        return nn.load(self.place / which)
+        found = nn.load(self.place / which)
+        _refuse_lost(found.state_dict(), self.place / which)
+        return found
 
     # ------------------------------------------------------------------ metrics
 
@@ -212,7 +214,16 @@ class RunFolder:
         for path in self.moments():
             if not path.is_file():
                 raise FileError(f"cannot read {quoted_path(path)}: there is no such file.")
-        return read_numbers(self.moments())
+        found = read_numbers(self.moments())
+        _refuse_lost(found, self.place / "last")
+        return found
+
+
+def _refuse_lost(tensors: Mapping[str, Tensor], place: Path) -> None:
+    """Numbers that are not finite are no checkpoint of ours, whoever wrote them."""
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise FileError(f"{quoted_path(place)}: {name} is not finite; remove that folder, and train with a smaller rate.")
 
 
 _Whole = Annotated[int, Count(0)]
