@@ -1,19 +1,12 @@
 """The automaton of a decider without positions: told where there is one, and true; elsewhere the reason."""
 
-from dataclasses import fields
-
-import pytest
-
 from glyptic.distill.every_length import machine_of
 from glyptic.distill.fine_tuning import in_format
 from glyptic.distill.straight import latents_of
 from glyptic.distill.words import all_words, exact_answers, truth_of
-from glyptic.exact import Transformer
 from glyptic.languages import regular
 from glyptic.numbers import as_format
 from tests.distill.deciders import ends_in_one, untrained
-
-HAS_MACHINES = "period" in {field.name for field in fields(Transformer)}
 
 
 def test_positions_end_and_so_do_words() -> None:
@@ -21,13 +14,6 @@ def test_positions_end_and_so_do_words() -> None:
     assert machine_of(T, regular("(0|1)*1")).startswith("none: each position has a vector of its own")
 
 
-@pytest.mark.skipif(HAS_MACHINES, reason="there are machines")
-def test_without_machines_it_is_said() -> None:
-    T = untrained(positions="none").unrounded(6).in_format("fixed:2")
-    assert machine_of(T, regular("(0|1)*1")) == "not looked for: this Glyptic has no machines of every length"
-
-
-@pytest.mark.skipif(not HAS_MACHINES, reason="this Glyptic has no machines of every length")
 def test_the_first_wrong_word_is_that_of_all_words() -> None:
     decider = untrained(positions="none")
     unrounded = decider.unrounded(6)

@@ -1,12 +1,6 @@
-"""A decider without positions reads words of every length: its exact automaton, where it is small enough to be found.
-
-The automaton is that of the room `states`; where a Glyptic has no such room, the sentence says so.
-"""
+"""A decider without positions reads words of every length: its exact automaton, where it is small enough to be found."""
 
 from __future__ import annotations
-
-from dataclasses import fields
-from typing import Any
 
 from glyptic.errors import GlypticError
 from glyptic.exact import Transformer
@@ -19,13 +13,10 @@ def machine_of(transformer: Transformer, automaton: Automaton) -> str:
     """In a sentence: the smallest automaton of its answers at every length, and whether it is the language; or why not."""
     if bool(transformer.position_embedding.any()):
         return "none: each position has a vector of its own, so that words end where these do"
-    if "period" not in {field.name for field in fields(Transformer)}:
-        return "not looked for: this Glyptic has no machines of every length"
-    unending: Any = transformer
-    unending = unending.replace(position_embedding=transformer.position_embedding[:1], period=1)
+    unending = transformer.replace(position_embedding=transformer.position_embedding[:1], period=1)
     try:
         found = unending.machine(states=_MOST_STATES, seconds=_SECONDS).minimal()
-        said: Automaton = found.language("YES")
+        said = found.language("YES")
         word = nonempty(automaton).difference(nonempty(said))
     except GlypticError as error:
         return f"not found: {error}"
