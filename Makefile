@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo system test known-room test-room test-all lint pictures bench coverage recipes experiments theorems clean help
+.PHONY: demo system test known-room test-room test-all lint pictures bench coverage recipes recipe-tables experiments theorems clean help
 
 help:            ## what can be made here
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -17,9 +17,10 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 # What Python cannot install: the browser that the tests of pages run in, and LaTeX. Without them `make test` says what it left out.
+SYSTEM := chromium fonts-dejavu-core texlive-latex-base lmodern poppler-utils
 system:          ## Debian's Chromium and LaTeX, for the tests of pages and papers; asks for root
-	command -v chromium >/dev/null && command -v pdflatex >/dev/null || { apt-get -qq update && \
-	apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core texlive-latex-base poppler-utils >/dev/null; }
+	dpkg -s $(SYSTEM) >/dev/null 2>&1 || { apt-get -qq update && \
+	apt-get -qq install -y --no-install-recommends $(SYSTEM) >/dev/null; } || { command -v chromium && command -v pdflatex; }
 
 demo: $(STAMP)   ## the main job, end to end, printed
 	$(BIN)/python -m examples.demo
@@ -53,6 +54,9 @@ bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmark
 
 recipes: $(STAMP) ## every recipe in full, into runs/: minutes each; whether it reaches what it should
 	$(BIN)/glyptic recipes recipes --out runs
+
+recipe-tables: $(STAMP) ## what the recipes say they reached, into docs/tasks.md and docs/tasks.es.md
+	$(BIN)/python -c "from pathlib import Path as P; from glyptic.train.recipes import renew_tables as r; r(P('recipes'), [P('docs/tasks.md'), P('docs/tasks.es.md')])"
 
 experiments: $(STAMP) ## the claims that docs/tasks.md tries, into docs/figures/training/
 	for name in chain norms places positions; do $(BIN)/glyptic experiment $$name --out docs/figures/training || exit 1; done

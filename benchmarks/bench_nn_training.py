@@ -18,7 +18,7 @@ from benchmarks import nn_peers
 from benchmarks.nn_peers import LARGE, SMALL, Size
 from benchmarks.timing import Timings, contest, one_thread, row
 from glyptic import nn
-from glyptic.nn.speed.linear import EMULATED
+from glyptic.nn.speed.halves import HOPELESS, is_widened, measured
 
 OURS = ("sdpa", "blocked")
 PEERS = ("HF", "x-transformers", "nn.TransformerEncoder")
@@ -63,6 +63,12 @@ def products(size: Size) -> tuple[Callable[[], None], float]:
     return run, sum(6.0 * tokens * weight.numel() for weight in weights)
 
 
+def _is_hopeless() -> bool:
+    """Whether this CPU has no instructions for bfloat16 at all, which the peers' steps show."""
+    seconds = measured(torch.bfloat16)
+    return seconds["native"] > HOPELESS * seconds["widened"]
+
+
 def measure(size: Size, dtype: torch.dtype, rounds: int) -> Timings:
     models = {
         **{backend: nn_peers.ours(size, backend) for backend in OURS},
@@ -71,11 +77,13 @@ def measure(size: Size, dtype: torch.dtype, rounds: int) -> Timings:
         "nn.TransformerEncoder": nn_peers.TorchEncoder(size),
     }
     steps = {name: training_step(model, size, dtype) for name, model in models.items()}
+    if dtype != torch.float32:
+        steps |= {f"{b} in float32": training_step(nn_peers.ours(size, b), size, torch.float32) for b in OURS}
     return contest({**steps, "products": products(size)[0]}, rounds=rounds, least_seconds=0.2)
 
 
 def result(size: Size, dtype: torch.dtype, target: str) -> list[dict[str, Any]]:
-    slow = dtype in EMULATED  # the peers' steps take ten times as long then: fewer rounds, smaller batches
+    slow = dtype == torch.bfloat16 and _is_hopeless()  # peers take ten times as long then: fewer rounds, smaller batches
     if slow:
         size = replace(size, batch=1 if size is LARGE else 4)
     timings = measure(size, dtype, rounds=5 if slow or size is LARGE else 7)
@@ -83,6 +91,8 @@ def result(size: Size, dtype: torch.dtype, target: str) -> list[dict[str, Any]]:
     best = min(PEERS, key=lambda peer: timings.speed(ours, peer))
     tokens, kind = size.batch * size.context, str(dtype).removeprefix("torch.")
     emulated = "; this CPU has no bfloat16 instructions" if slow else ""
+    if dtype != torch.float32:
+        emulated += f"; products {'in float32, rounded once' if is_widened(dtype) else 'by torch'}, as measured at first use"
     speed = row(
         f"training step, {size.name}, {kind}: {ours} against {best}",
         timings.speed(ours, best),
@@ -90,7 +100,12 @@ def result(size: Size, dtype: torch.dtype, target: str) -> list[dict[str, Any]]:
         f"tokens/s: {nn_peers.rates(timings, ours, tokens)}; batch {size.batch}{emulated}; "
         + nn_peers.versions("transformers", "x-transformers"),
     )
-    return [speed, utilization(size, kind, ours, timings)]
+    found = [speed, utilization(size, kind, ours, timings)]
+    if dtype != torch.float32:
+        wide = timings.fastest([f"{backend} in float32" for backend in OURS])
+        label, note = f"training step, {size.name}: {kind} against float32, both ours", f"{ours} against {wide}"
+        found.append(row(label, timings.speed(ours, wide), ">= 1", note))
+    return found
 
 
 def utilization(size: Size, kind: str, backend: str, timings: Timings) -> dict[str, Any]:

@@ -1,32 +1,39 @@
 """States: the search of a transformer's automaton, against the same search over fractions, a state at a time.
 
-Both find the same machine (tests/states/test_plainly.py). Wide searches follow thousands of states at once; a machine that is one
-long chain, as that of averaging majority, has few at a time, and gains less. How states and seconds grow with the precision, the
-width, the layers and the heads of random transformers is drawn into docs/figures/states.svg.
+Both find the same machine (tests/states/test_plainly.py): of random transformers, and of averaging majority, one long chain of
+five states of each length. How states and seconds grow with the precision, the width, the layers and the heads of random
+transformers is drawn into docs/figures/states.svg; a trained decider over formats into docs/figures/trained-states.svg.
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from benchmarks.timing import contest, row
 from glyptic import programs
+from glyptic.cli import main
 from glyptic.exact import Sizes, Transformer, random_transformer
 from glyptic.extras import matplotlib
 from glyptic.figures import SERIES, drawn, save_as
+from glyptic.languages import regular
 from glyptic.prove.methods import states
 from glyptic.prove.questions import decisiveness
 from glyptic.states import TooManyStates
 from glyptic.states.budget import Budget
 from glyptic.states.extraction import extract
 from glyptic.states.plainly import plain_machine
+from glyptic.states.studies import by_precision
 
 FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "states.svg"
+TRAINED = FIGURE.with_name("trained-states.svg")
 MOST, FEW = 100_000, 20_000  # states, of a search that is timed and of those that are drawn
 
 
@@ -104,12 +111,37 @@ def draw(data: list[dict[str, Any]]) -> None:
     save_as(figure, data, FIGURE)
 
 
+def trained(folder: Path) -> Transformer:
+    """A decider of 1*, trained without positions on all words to length 12 and carried over; it reads every length."""
+    size = ("--layers", "1", "--width", "4", "--heads", "1", "--norm", "none", "--positions", "none")
+    with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        train = ["train", "tomita:1,12,held_out=0", *size, "--steps", "600", "--rate", "0.01", "--out", str(folder / "run")]
+        assert main(train) == main(["distill", str(folder / "run"), "--format", "fixed:6", "--out", str(folder / "exact")]) == 0
+    made = programs.open(str(folder / "exact"))
+    assert not made.position_embedding.any()
+    return made.replace(position_embedding=made.position_embedding[:1], period=1, name="trained on 1*")
+
+
+def trained_by_precision() -> list[dict[str, object]]:
+    """The trained decider over formats, drawn; what is told is the first length that it gets wrong."""
+    with TemporaryDirectory() as folder:
+        decider = trained(Path(folder))
+    formats = ["fixed:1", "fixed:2", "fixed:3", "fixed:4"]
+    table = by_precision(decider.in_format, formats, regular("1*"), name="trained on 1*", states=150_000)
+    print(table)
+    table.figure(TRAINED)
+    last = table.rows[-1]
+    length = len(last.first or ())
+    return [row("the trained decider in F(4): first wrong length", length, "", f"{last.states or 0:,} states", "")]
+
+
 def rows() -> list[dict[str, object]]:
     draw(growth())
     return [
         compared("two layers, F(2)", sampled("fixed:2", 1, layers=2), ">= 50"),
         compared("three layers, F(2)", sampled("fixed:2", 2, layers=3), ">= 50"),
-        compared("averaging majority, F(4): one long chain", programs.open("averaging-majority", "fixed:4"), ""),
+        compared("averaging majority, F(4): one long chain", programs.open("averaging-majority", "fixed:4"), ">= 50"),
         rate(),
+        *trained_by_precision(),
         *claims(),
     ]

@@ -41,4 +41,4 @@ def test_rows_are_written_as_a_table_and_as_data(tmp_path: Path, monkeypatch: py
     assert "| ours over theirs | 3 × | >= 2 | ✓ |" in text and text in capsys.readouterr().out
     assert json.loads((tmp_path / "exact.json").read_text()) == rows
     assert bench.main(["nope"]) == 2
-    assert "no benchmark 'nope'; there are carve, exact" in capsys.readouterr().err
+    assert "no benchmark 'nope'; there are carve, cores, exact" in capsys.readouterr().err

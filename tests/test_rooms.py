@@ -9,7 +9,7 @@ import glyptic
 
 ROOT = Path(glyptic.__file__).parent
 ORDER = [
-    *("errors", "extras", "lazy", "showing", "text", "arguments", "files", "figures", "parallel"),
+    *("errors", "extras", "lazy", "showing", "text", "arguments", "files", "figures", "progress", "cores", "parallel"),
     *("numbers", "exact", "languages", "carve", "programs", "states", "prove", "theorems", "lint", "studies", "notes"),
     *("nn", "train", "bridge", "distill", "icl", "look", "cli"),
 ]

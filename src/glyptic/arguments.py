@@ -186,7 +186,7 @@ FileToWrite = Annotated[Path, Writable()]
 FileToRead = Annotated[Path, Readable()]
 FolderToFill = Annotated[Path, Folder()]
 Stem = Annotated[Path, Folder(stem=True)]
-Backend = Literal["loky", "ray", "dask", "sequential"]
+Backend = Literal["auto", "threads", "loky", "ray", "dask", "sequential"]
 
 
 def checked(function: Function) -> Function:

@@ -1,4 +1,10 @@
-"""Where work runs: this process, worker processes, a Ray or a Dask cluster, all through joblib; and when a worker is lost.
+"""Where work runs: threads of this process, worker processes, a Ray or a Dask cluster; and when a worker is lost.
+
+    auto         threads where all the work is compiled, which only its caller knows; else processes
+    threads      of this process: nothing to start and nothing to send, but Python itself runs one at a time
+    loky         processes of this machine
+    ray, dask    a cluster
+    sequential   one after the other, here
 
 Results come in any order, as they are done. A cluster that is already there is used: Ray's by RAY_ADDRESS, Dask's by
 DASK_SCHEDULER_ADDRESS; else one is started on this machine and stopped at the end.
@@ -17,10 +23,12 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import Parallel, delayed, parallel_config
 
-from glyptic.errors import GlypticError, InputError
+from glyptic.cores import WorkerLost, as_worker, cores, in_order
+from glyptic.errors import InputError
 from glyptic.extras import brought_by
+from glyptic.progress import progress_bar
 
 _SECONDS_AN_ORPHAN_MAY_LIVE = 0.5
 _SECONDS_TO_ANSWER = 10.0  # that a cluster has; Ray alone would try for minutes, and then end the process
@@ -28,20 +36,11 @@ _ADDRESS = re.compile(r"(?:[a-z]+://)?\[?([^/\]]+)\]?:([0-9]{1,5})/?")
 _DEATHS = 5  # of workers, after which their work is not tried again
 Name = TypeVar("Name", bound=Hashable)
 Result = TypeVar("Result")
-BACKENDS = ("loky", "ray", "dask", "sequential")
-
-
-def cores() -> int:
-    """How many workers this machine can feed."""
-    return int(cpu_count())
-
-
-class WorkerLost(GlypticError):
-    """A worker died with its work undone; what it was given must be given again."""
+BACKENDS = ("auto", "threads", "loky", "ray", "dask", "sequential")
 
 
 def stream(
-    function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], backend: str = "loky", workers: int = 2
+    function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], backend: str = "auto", workers: int | None = None
 ) -> Iterator[Any]:
     """function(*a) for each a, in the order in which they finish; arguments are taken from the iterable as workers get free.
 
@@ -50,11 +49,16 @@ def stream(
     """
     if backend not in BACKENDS:
         raise InputError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}.")
+    workers = cores() if workers is None else workers
     if workers < 1:
         raise InputError(f"{workers} workers do no work; use at least 1.")
-    if backend == "sequential" or (workers == 1 and backend == "loky"):
+    backend = "loky" if backend == "auto" else backend
+    if backend == "sequential" or (workers == 1 and backend in ("loky", "threads")):
         for each in arguments:
             yield function(*each)
+        return
+    if backend == "threads":
+        yield from in_order(lambda each: function(*each), arguments, workers)
         return
     with brought_by(f"the backend {backend}"):
         lost = _lost(backend)
@@ -64,10 +68,10 @@ def stream(
                 rest = iter(arguments)
                 with Parallel() as parallel:
                     while wave := list(islice(rest, 4 * workers)):
-                        yield from parallel(delayed(function)(*each) for each in wave)
+                        yield from parallel(delayed(as_worker)(function, *each) for each in wave)
             else:
                 yield from Parallel(return_as="generator_unordered", pre_dispatch="2*n_jobs")(
-                    delayed(function)(*each) for each in arguments
+                    delayed(as_worker)(function, *each) for each in arguments
                 )
     except lost as error:
         cause = str(error).strip().partition("\n")[0]
@@ -79,8 +83,8 @@ def stream(
 def gather(
     function: Callable[..., Result],
     work: Mapping[Name, tuple[Any, ...]],
-    backend: str = "loky",
-    workers: int = 2,
+    backend: str = "auto",
+    workers: int | None = None,
     *,
     known: Mapping[Name, Result] | None = None,
     keep: Callable[[Name, Result], object] | None = None,
@@ -94,11 +98,9 @@ def gather(
     eight 8
     {'eight': 8, 'nine': 9}
     """
-    from tqdm.auto import tqdm
-
     done = {name: result for name, result in (known or {}).items() if name in work}
     deaths = 0
-    with tqdm(total=len(work), initial=len(done), desc=progress, disable=progress is None, delay=1, leave=False) as bar:
+    with progress_bar(total=len(work), initial=len(done), desc=progress or "", disable=progress is None) as bar:
         while len(done) < len(work):
             left = ((function, name, arguments) for name, arguments in work.items() if name not in done)
             try:

@@ -37,6 +37,21 @@ def whole_number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
+def runs(numbers: Iterable[int], dash: str = "–") -> str:
+    """Whole numbers in their order, those that follow each other as one run.
+
+    >>> runs([1, 2, 3, 6])
+    '1–3, 6'
+    """
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}{dash}{run[-1]}" for run in found)
+
+
 def _escaped(character: str) -> str:
     """Whatever is of category C (control), Z (space) or M (mark), but for the one space that is a space."""
     if character == " " or unicodedata.category(character)[0] not in "CZM":

@@ -13,8 +13,10 @@ import torch
 from glyptic import bridge, nn
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
+from glyptic.exact.parts import newer_parts
 from glyptic.exact.random import Sizes, random_transformer
-from glyptic.exact.transformer import Norm, map_codes, newer_parts
+from glyptic.exact.transformer import map_codes
+from glyptic.exact.weights import Norm
 from glyptic.nn.presets import PRESETS
 from glyptic.numbers import Exact, Fixed, decode, parse_format, to_float64
 

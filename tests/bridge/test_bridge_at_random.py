@@ -13,8 +13,9 @@ import torch
 from glyptic import bridge, nn
 from glyptic.errors import GlypticError, ModelError
 from glyptic.exact import Layer, Options, Transformer
+from glyptic.exact.parts import parts
 from glyptic.exact.random import Sizes, random_transformer
-from glyptic.exact.transformer import map_codes, parts
+from glyptic.exact.transformer import map_codes
 from glyptic.numbers import Fixed, Format, Ieee, parse_format
 
 DOUBLES = Ieee(11, 52)  # the numbers of float64, every operation rounded as there, but saturating

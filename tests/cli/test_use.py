@@ -62,7 +62,7 @@ def python(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         ("run parity:4 01 --max_length=3 --max-length=4", "--max-length is given twice"),
         ("run parity:4 01 --nope", "Unrecognized options: --nope; `glyptic run --help` explains"),
         ("run parity:4", "Missing from glyptic run: INPUT"),
-        ("run parity:4 01 --engine quick", "Expected one of ('auto', 'fast', 'reference')"),
+        ("run parity:4 01 --engine quick", "--engine: 'quick' is not one of auto, fast, reference"),
         ("icl train --batch 100000 --N 1000 --d 100", "a batch of prompts would have 10,110,100,000 numbers"),
         ("icl compare --prompts 1000000 --N 1000", "the test prompts would have 6,006,000,000 numbers"),
         ("icl sweep --prompts 10000000 --N 1000 --d 9", "the prompts of a cell would have"),
@@ -301,6 +301,6 @@ def test_help_explains_the_command_that_is_named(capsys: Any) -> None:
 def test_lint_refuses_runs_that_memory_does_not_hold_and_shows_how_far_it_is(capsys: Any, monkeypatch: Any) -> None:
     assert main(["lint", "parity:64", "--runs", "100000"]) == 2
     assert "the trace of 100,000 runs would have" in capsys.readouterr().err
-    monkeypatch.setattr("glyptic.lint.sample.tqdm", lambda **how: tqdm(**{**how, "delay": 0}))
+    monkeypatch.setattr("glyptic.lint.sample.progress_bar", lambda **how: tqdm(**{**how, "delay": 0}))
     assert main(["lint", "parity:4", "--runs", "50"]) == 0
     assert "runs: " in capsys.readouterr().err

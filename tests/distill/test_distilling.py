@@ -14,10 +14,11 @@ from glyptic.distill.fine_tuning import Interrupted
 from glyptic.distill.formats import FormatRow, draw_formats, smallest_that_keeps
 from glyptic.distill.keeping import STATE, identity_of
 from glyptic.distill.proving import is_language
+from glyptic.distill.report import row_of
 from glyptic.distill.words import automaton_of
 from glyptic.errors import GlypticError
 from glyptic.prove.certificates.rechecking import recheck
-from glyptic.prove.verdicts.answers import Proved, Refuted
+from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown
 from tests.distill.deciders import TASK, config, ends_in_one, untrained
 
 QUICK = Tuning(steps=80, rate=0.02, every=20)
@@ -223,3 +224,47 @@ def test_ctrl_c_in_a_round_keeps_its_weights(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(room, "fine_tuned", plain)
     found = distill(spoilt(), **asked)
     assert [one.number for one in found.rounds] == [0, 1, 2] and found.rounds[1].added > 0
+
+
+def test_the_model_stays_as_it_was() -> None:
+    """Its weights became doubles in place, and whoever went on training had another model."""
+    decider = untrained()
+    before = {name: weight.clone() for name, weight in decider.model.state_dict().items()}
+    distill(decider, "fixed:6", max_length=4, rounds=0, saturate=True, sweep=False, progress=False)
+    after = decider.model.state_dict()
+    assert all(after[name].dtype == weight.dtype and torch.equal(after[name], weight) for name, weight in before.items())
+
+
+def test_nothing_of_an_earlier_distillation_stands_beside_a_later_one(tmp_path) -> None:
+    """Normal forms and their certificates were left from another transformer."""
+    place = tmp_path / "d"
+    distill(ends_in_one(), "fixed:6", max_length=4, out=place, progress=False).save(place)
+    assert (place / "zero-one").is_dir() and (place / "formats.svg").exists()
+    other = untrained(norm="layer")
+    distill(other, "fixed:6", max_length=4, rounds=0, saturate=True, sweep=False, out=place, progress=False).save(place)
+    assert not any((place / kind).exists() for kind in ("zero-one", "infinity", "plus-minus", "formats.svg", "formats.csv"))
+    assert [path.name for path in (place / "certificates").iterdir()] == ["language.json"]
+
+
+def test_weights_that_tuning_moves_beyond_b_are_b() -> None:
+    """As training in the format had them; they were refused when all the work was done."""
+    wild = Tuning(steps=60, rate=0.3)
+    found = distill(untrained(scale=6.0), "fixed:2", max_length=4, rounds=2, tuning=wild, sweep=False, progress=False)
+    answers = found.transformer.run_batch(_words(4)).answers
+    wrong = [word for word, said in zip(_words(4), answers, strict=True) if (said == "YES") != word.endswith("1")]
+    assert found.rounds[-1].steps > 0 and len(wrong) == found.rounds[-1].wrong
+
+
+def test_a_proof_without_an_end_is_not_told_as_right_on_all_words(monkeypatch) -> None:
+    import glyptic.distill.distilling as room
+    from glyptic.distill.proving import Settled
+
+    def endless(*given) -> Settled:
+        claim = is_language(*given).claim
+        return Settled(claim, Unknown("language", "enumeration", "all inputs", "the time limit of 1 s"))
+
+    monkeypatch.setattr(room, "is_language", endless)
+    found = distill(spoilt(), "fixed:6", max_length=6, tuning=QUICK, sweep=False, progress=False)
+    assert found.rounds[0].wrong > 0 and found.rounds[0].counterexample is not None and found.rounds[-1].wrong == 0
+    assert "that were looked at" in str(found.rounds[-1]) and not found.is_proved
+    assert "not decided" in " ".join(map(str, row_of(found)))

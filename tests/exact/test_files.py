@@ -10,7 +10,7 @@ from safetensors.numpy import save as format_tensors
 
 from glyptic.errors import FileError
 from glyptic.exact import Options, Transformer, files, random_transformer
-from glyptic.exact.transformer import parts
+from glyptic.exact.parts import parts
 from glyptic.numbers import Exact, parse_format
 
 

@@ -28,7 +28,7 @@ from glyptic.exact import (
     save,
     stages,
 )
-from glyptic.exact.transformer import choices, newer_parts, parts
+from glyptic.exact.parts import choices, newer_parts, parts
 from glyptic.numbers import Fixed, Reference, encode
 from glyptic.prove.portable.reading import JsonPart
 from glyptic.prove.portable.transformers import difference, fingerprint, transformer_from_json, transformer_to_json

@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from glyptic import figures
+from glyptic.cores import WorkerLost
 from glyptic.errors import FileError, InputError
 from glyptic.icl.experiments.cells import Cell, run
 from glyptic.icl.experiments.sweeps import Grid, draw, write_table
 from glyptic.icl.theory.problem import ProblemError
-from glyptic.parallel import WorkerLost, gather
+from glyptic.parallel import gather
 
 SOURCE = Path(__file__).parents[2] / "src"
 GRID = Grid(d=(2, 3), N=(5, 10, 20), M=(10, 40), noise_variance=(0.0, 0.5), prompts=40_000)
@@ -176,7 +177,7 @@ def test_ray_and_dask_for_real(tmp_path, backend):
         (lambda folder: Grid("fly").cells(), "no measure 'fly'; there are risk, train"),
         (lambda folder: Cell.of("depth", {"d": 2, "n": 3}), "depth is of d, N, layers, sparse, steps, seed, and not of n"),
         (lambda folder: Cell.of("depth", {"d": 2, "N": 3}), "depth is of d, N, layers, sparse, steps, seed, and lacks layers"),
-        (lambda folder: run(Grid(prompts=9).cells(), folder, "slurm", 2, False), "no backend 'slurm'; there are loky"),
+        (lambda folder: run(Grid(prompts=9).cells(), folder, "slurm", 2, False), "no backend 'slurm'; there are auto"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "loky", 0, False), "0 workers do no work"),
     ],
 )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.answers import named
-from glyptic.exact.running import _numbers, prepared_for, run_chunk
+from glyptic.exact.numbering import by_number
+from glyptic.exact.running import prepared_for, run_chunk
 from glyptic.exact.transformer import Transformer
 from glyptic.look.pages import _texts, as_script, words
 from glyptic.look.values.exact_data import exact_data
@@ -77,7 +78,7 @@ class Expected:
 
 
 def expected(transformer: Transformer, text: str | Sequence[str], steps: int = 1) -> Expected:
-    done = run_chunk(prepared_for(transformer), _numbers(transformer, [transformer.tokens(text)]), steps, ["*"])
+    done = run_chunk(prepared_for(transformer), by_number(transformer, [transformer.tokens(text)]), steps, ["*"])
     shares = done.probabilities[0] if done.probabilities is not None else np.zeros(0, int)
     stages = {name: array[:, :, 0] for name, array in done.trace.items()}
     return Expected(named(transformer, done.chains[0].tolist()), stages, done.logits[0], shares, done.failures.get(0))

@@ -14,8 +14,8 @@ from tests.look.engine_in_page import EngineInPage, difference, expected
 from glyptic import programs
 from glyptic.errors import FormatError
 from glyptic.exact import FeedForward, Layer, Norm, Options, Sizes, Transformer, random_transformer
+from glyptic.exact.parts import newer_parts, parts
 from glyptic.exact.report import show_number
-from glyptic.exact.transformer import newer_parts, parts
 from glyptic.numbers import Reference, decode, parse_format
 from glyptic.numbers.exponential import exp_rounded
 

@@ -42,7 +42,7 @@ def cpuinfo(level: object, flags: str, processors: int = 2) -> str:
     ],
 )
 def test_only_hidden_tiles_limit_the_instructions(text: str, limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_cpuinfo", lambda: text)
+    monkeypatch.setattr(machine, "cpuinfo", lambda: text)
     environment: dict[str, str] = {}
     machine.settle(environment)
     assert environment == ({"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"} if limited else {})
@@ -50,7 +50,7 @@ def test_only_hidden_tiles_limit_the_instructions(text: str, limited: bool, monk
 
 @pytest.mark.parametrize("name", ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"])
 def test_a_setting_of_the_users_own_is_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_cpuinfo", lambda: cpuinfo(28, AMX))
+    monkeypatch.setattr(machine, "cpuinfo", lambda: cpuinfo(28, AMX))
     environment = {name: "AVX2"}
     machine.settle(environment)
     assert environment == {name: "AVX2"}

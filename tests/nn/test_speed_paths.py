@@ -22,7 +22,7 @@ CONFIG = nn.ModelConfig(kind="decoder", layers=2, width=16, heads=2, vocabulary=
 @pytest.fixture(params=[True, False], ids=["emulated", "native"])
 def emulated(request: Any, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Both kinds of CPU, whichever this one is."""
-    monkeypatch.setattr(linear_file, "EMULATED", frozenset(HALVES) if request.param else frozenset())
+    monkeypatch.setattr(linear_file, "is_widened", lambda dtype: request.param and dtype in HALVES)
     return request.param
 
 
@@ -60,7 +60,7 @@ def test_half_attention_agrees_with_float64(backend: str, masked: bool, emulated
 
 def test_emulated_half_is_closer_than_half_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounding once after float32 products, not after each of them."""
-    monkeypatch.setattr(linear_file, "EMULATED", frozenset(HALVES))
+    monkeypatch.setattr(linear_file, "is_widened", lambda dtype: dtype in HALVES)
     model = nn.build(CONFIG, seed=0).eval()
     half = nn.build(CONFIG, seed=0).bfloat16().eval()
     tokens = torch.arange(8)[None]

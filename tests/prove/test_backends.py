@@ -10,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from glyptic import programs
 from glyptic.errors import InputError
+from glyptic.languages import regular
+from glyptic.numbers import Fixed
 from glyptic.parallel import stream
-from glyptic.prove import B, Claim, Values, variables
+from glyptic.prove import B, Claim, Proved, Refuted, Values, check, holds, inputs, variables
+from glyptic.prove.methods.enumeration import deciding, portions
+from glyptic.prove.questions import decisiveness, recognition
 from glyptic.studies import sweep
 
 HERE = Path(__file__).parent
@@ -21,7 +26,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", 
 
 
 def test_what_is_not_a_backend_is_refused():
-    with pytest.raises(InputError, match="no backend 'slurm'; there are loky, ray, dask, sequential"):
+    with pytest.raises(InputError, match="no backend 'slurm'; there are auto, threads, loky, ray, dask, sequential"):
         next(stream(pow, [(2, 3)], "slurm"))
     with pytest.raises(InputError, match="0 workers"):
         next(stream(pow, [(2, 3)], "loky", 0))
@@ -131,7 +136,8 @@ def test_a_sweep_on_two_workers(backend):
 
 
 @pytest.mark.slow
-def test_a_command_interrupted_goes_on_from_its_journal(tmp_path):
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_command_interrupted_goes_on_from_its_journal(workers, tmp_path):
     """SIGINT to the whole command, then the same command again."""
     journal = tmp_path / "journal.json"
     script = (
@@ -139,7 +145,7 @@ def test_a_command_interrupted_goes_on_from_its_journal(tmp_path):
         "from glyptic import cli; cli.COMMANDS['prove'] = ('glyptic.cli.prove:ProveCommand', ''); "
         "sys.exit(cli.main(sys.argv[1:]))"
     )
-    words = ["prove", "palindromes:16", "--decisive", "--engine", "fast", "--workers", "1", "--journal", str(journal)]
+    words = ["prove", "palindromes:16", "--decisive", "--engine", "fast", "--workers", workers, "--journal", str(journal)]
     command = [sys.executable, "-c", script, *words]
     process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(1200):
@@ -166,3 +172,69 @@ def test_a_command_on_a_cluster(backend):
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "32,766 inputs run" in done.stdout
+
+
+def verdicts_by_threads(claim, **limits):
+    return [check(claim, backend=backend, workers=n, progress=False, **limits)
+            for backend, n in (("sequential", None), ("auto", 1), ("auto", 2), ("auto", 3), ("threads", 2))]  # fmt: skip
+
+
+def test_any_number_of_threads_gives_the_same_verdict(monkeypatch):
+    """Proved, refuted with the smallest counterexample, counted, over inputs and over values."""
+    monkeypatch.setattr(portions, "INPUTS_IN_PORTION", 64)
+    monkeypatch.setattr(portions, "VALUES_IN_PORTION", 1 << 9)
+    x, y = variables("x y")
+    odd, never = programs.open("parity:9", "fixed:4"), holds(lambda text: False)
+    claims = {
+        Proved: [decisiveness(odd), Claim(Values("x", Fixed(6)), x + B + B - B == 0)],
+        Refuted: [recognition(odd, regular("(0|1)*1")), Claim(Values("x y", Fixed(2)), x + (y - x) == y)],
+    }
+    for kind, ones in claims.items():
+        for claim in ones:
+            for limits in ({}, {"count_all": True}):
+                first, *more = verdicts_by_threads(claim, **limits)
+                assert type(first) is kind
+                for other in more:
+                    assert str(other) == str(first)
+                    same = ("inputs", "satisfying", "failures") if kind is Proved or limits else ()
+                    assert all(getattr(first, name, 0) == getattr(other, name, 0) for name in same)
+    predicate = Claim(inputs(odd, max_length=4), ~never)
+    assert str(check(predicate, workers=2, progress=False)) == str(check(predicate, workers=1, progress=False))
+
+
+def test_threads_are_taken_where_all_the_work_is_compiled(monkeypatch):
+    """Predicates, fractions and free weights are Python's work, which threads would do one at a time."""
+    odd = programs.open("parity:5", "fixed:4")
+    (x,) = variables("x")
+
+    def where(claim, **about):
+        return deciding._where(portions.Enumeration(claim, **about), deciding.EnumerationLimits())
+
+    assert where(decisiveness(odd)) == where(Claim(Values("x", Fixed(4)), x == x)) == "threads"
+    assert where(decisiveness(odd), engine="reference") == where(Claim(Values("x", Fixed(30)), x == x)) == "loky"
+    assert where(Claim(inputs(odd, max_length=4), holds(bool))) == "loky"
+    limits = deciding.EnumerationLimits(backend="loky")
+    assert deciding._where(portions.Enumeration(decisiveness(odd)), limits) == "loky"
+
+
+def test_an_error_in_a_thread_comes_out_and_leaves_a_journal(monkeypatch, tmp_path):
+    """Work that fails for real: what was done before is kept, and a second run goes on from there."""
+    monkeypatch.setattr(portions, "INPUTS_IN_PORTION", 64)
+    claim, path = decisiveness(programs.open("parity:10", "fixed:4")), tmp_path / "journal.json"
+    work, done = portions.work, []
+
+    def failing(job, portion, known=None):
+        done.append(portion)
+        if len(done) > 8:
+            raise MemoryError("no more")
+        return work(job, portion, known)
+
+    monkeypatch.setattr(deciding, "work", failing)
+    with pytest.raises(MemoryError, match="no more"):
+        check(claim, workers=2, progress=False, journal=path)
+    kept = len(json.loads(path.read_text())["done"])
+    assert 1 <= kept <= 8
+    monkeypatch.setattr(deciding, "work", work)
+    verdict = check(claim, workers=3, progress=False, journal=path)
+    assert isinstance(verdict, Proved) and verdict.inputs == 2**11 - 2 and not path.exists()
+    assert f"{kept} of " in str(verdict.assumptions)

@@ -8,7 +8,9 @@ import pytest
 from tests.numbers.families import small_formats
 
 from glyptic.numbers import parse_format
+from glyptic.numbers.activations import activation_rounded
 from glyptic.numbers.reference import Reference
+from glyptic.prove.exporting.standalone.checker import activations
 from glyptic.prove.exporting.standalone.checker.numbers import exp_bounds, format_named
 from glyptic.prove.exporting.standalone.checker.reading import Unreadable
 
@@ -75,3 +77,56 @@ NO_FORMATS = ["", "fixed", "fixed:0", "q:0,0", "fp17", "fixed:2/odd", "float:17,
 def test_a_name_that_is_no_format_is_refused(name):
     with pytest.raises(Unreadable, match="is not a format"):
         format_named(name)
+
+
+KINDS = ("gelu", "gelu_tanh", "silu")
+
+
+@pytest.mark.parametrize("name", [*SMALL, "fixed:4", "fixed:4/even", "fp8_e4m3", "q:3,4", "ieee:4,3,normal"])
+def test_activations_agree_on_all_values(name):
+    assert not disagreeing(name, 1)
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_activations_agree_on_some_values_of_wide_formats(name):
+    theirs, _ = pair(name)
+    assert not disagreeing(name, max(1, theirs.size // 331))
+
+
+def disagreeing(name, step):
+    theirs, ours = pair(name)
+    codes = [*range(theirs.min_code, theirs.max_code + 1, step), theirs.max_code]
+
+    def agree(kind, code):
+        found = activations.activated(kind, ours, ours.units(code))
+        return ours.number(found) == activation_rounded(kind, theirs.value(code), theirs)
+
+    return [(kind, code) for kind in KINDS for code in codes if not agree(kind, code)]
+
+
+def spoiled(monkeypatch, part, change):
+    before = getattr(activations, part)
+    monkeypatch.setattr(activations, part, lambda *given: change(before(*given)))
+    monkeypatch.setattr(activations, "_KNOWN", {})
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("_tail", lambda ends: tuple(end * Fraction(101, 100) for end in ends)),
+        ("_half_normal", lambda ends: tuple(end * Fraction(99, 100) for end in ends)),
+        ("_pi", lambda ends: tuple(end * Fraction(22, 21) for end in ends)),
+        ("exp_bounds", lambda ends: (ends[0] * 101 // 100, ends[1] * 101 // 100)),
+    ],
+)
+def test_a_broken_activation_is_seen(monkeypatch, part, change):
+    spoiled(monkeypatch, part, change)
+    assert disagreeing("fixed:4", 1)
+
+
+def test_the_bounds_of_pi_are_some():
+    near = Fraction(314159265358979323846, 10**20)  # π is at most 10^−20 above it
+    for bits in (8, 64, 300):
+        low, high = activations._pi(bits)
+        assert low < near + Fraction(1, 10**20) and high > near
+        assert high - low < Fraction(200 * bits, 1 << bits)

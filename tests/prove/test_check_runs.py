@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from itertools import product
 
 import numpy as np
@@ -53,6 +55,7 @@ def test_a_run_agrees_in_every_stage_score_and_answer(name, seed):
 PARTS = [
     *({"biases": True}, {"gated": True, "biases": True}, {"norm_kind": "rms", "embedding_norm": True}, {"turned": 1}),
     *({"norm_kind": "rms_outside"}, {"distances": 2}, {"parallel": True, "gated": True}),
+    *({"activation": "gelu", "biases": True}, {"activation": "gelu_tanh"}, {"activation": "silu", "gated": True}),
 ]
 
 
@@ -65,14 +68,31 @@ def test_a_run_agrees_with_parts_that_not_all_have(parts):
         check_runs(random_transformer(parse_format(name), seed, sizes, options))
 
 
-def test_activations_that_the_checker_does_not_compute_are_refused_by_name():
+def test_activations_of_a_claim_on_inputs_are_exported_and_checked_apart(tmp_path):
     gelu = random_transformer("fixed:4", sizes=Sizes(activation="gelu"))
-    with pytest.raises(Unreadable, match=r"T: layers.0.feed_forward.activation is 'gelu', and this checker computes relu alone"):
-        read(gelu)
     claim = prove.Claim(prove.inputs(gelu, max_length=2), prove.answer() != "TIE")
     verdict = prove.check(claim, workers=1, progress=False)
-    with pytest.raises(InputError, match="the checker of a folder computes relu alone; nothing is exported"):
+    prove.export(tmp_path / "folder", claim, verdict)
+    checked = [sys.executable, "-I", "-S", tmp_path / "folder" / "check.py", tmp_path / "folder"]
+    done = subprocess.run(checked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    claim_file = tmp_path / "folder" / "claim.json"
+    assert '"gelu"' in claim_file.read_text()
+
+
+def test_a_question_to_solvers_about_activations_is_refused_by_name():
+    gelu = random_transformer("fixed:2", sizes=Sizes(layers=1, heads=0, width=2, hidden=1, activation="gelu"))
+    claim = prove.Claim(prove.layers(gelu, free=["x0", "x1"]), prove.after("x0") >= -gelu.format.max)
+    verdict = prove.check(claim, workers=1, progress=False)
+    with pytest.raises(InputError, match=r"feed_forward\.activation is gelu, and the question to solvers"):
         folder._refuse(claim, verdict)
+
+
+@pytest.mark.parametrize("chosen", ["tanh", "relu", 1, None, ["gelu"]])
+def test_activations_that_nobody_knows_are_refused(chosen):
+    data = json.loads(json.dumps(transformer_to_json(random_transformer("fixed:4"))))
+    with pytest.raises(Unreadable, match="choice"):
+        read_model(data | {"choices": {"layers.0.feed_forward.activation": chosen}}, "T")
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_a_progress_bar_shows_the_time_left(monkeypatch):
     """On stderr, after a second; here at once and in full, to read it."""
     shown = io.StringIO()
     bar = partial(tqdm, file=shown, mininterval=0, ncols=80)
-    monkeypatch.setattr("glyptic.prove.methods.enumeration.deciding.tqdm", lambda **given: bar(**{**given, "delay": 0}))
+    monkeypatch.setattr("glyptic.prove.methods.enumeration.deciding.progress_bar", lambda **given: bar(**{**given, "delay": 0}))
     monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 16)
     claim = Claim(inputs(last_token(Fixed(2), 8), max_length=8), answer() != "TIE")
     assert prove.check(claim, workers=1)

@@ -12,8 +12,9 @@ from glyptic import prove, studies
 from glyptic.cli import main
 from glyptic.errors import FormatError
 from glyptic.exact import FeedForward, Head, Layer, Options, Transformer
+from glyptic.exact.parts import parts
 from glyptic.exact.random import random_transformer
-from glyptic.exact.transformer import map_codes, parts
+from glyptic.exact.transformer import map_codes
 from glyptic.exact.undefined import Undefined
 from glyptic.numbers import Fixed, decode, parse_format
 from glyptic.prove import (

@@ -1,5 +1,7 @@
 """Claims by states: for every length, against enumeration where that can reach, and where it cannot."""
 
+import time
+
 import pytest
 from tests.states.sampling import harsh, sampled
 
@@ -168,3 +170,12 @@ def test_lengths_beyond_the_budget_are_refused_before_anything_is_made() -> None
     with pytest.raises(TooManyStates, match="at least as many states"):
         endless.machine(length=10**8)
     assert "more than 2^15000" in describe(decisiveness(endless, max_length=15_000))
+
+
+def test_long_inputs_are_decided_or_given_up_in_time() -> None:
+    """2^20,000 inputs and more: not counted length by length, nor run; a chain of states is made small in n log n steps."""
+    occurs = programs.open("occurs", "fixed:2")
+    assert isinstance(prove.decisive(occurs, 20_000, progress=False), Proved)
+    start = time.process_time()
+    late = prove.decisive(occurs, 10**5, seconds=1e-3, progress=False)
+    assert isinstance(late, Unknown) and "time limit" in late.reason and time.process_time() - start < 10

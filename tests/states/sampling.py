@@ -56,20 +56,30 @@ def harsh(seed: int, attention: str, norm: str) -> Transformer:
 def compared(transformer: Transformer, found: Extracted, texts: list[tuple[str, ...]]) -> int:
     """Answers, logits and places of 0/0 against the forward pass, over some texts; how many were undefined."""
     runs = transformer.run_batch(texts)
-    number = {token: k for k, token in enumerate(transformer.vocabulary)}
-    for k, text in enumerate(texts):
-        state, place, since = 0, -1, 0
-        for i, token in enumerate(text):
-            state = found.moves[state, number[token]]
-            since = i if found.place[state] != place else since
-            place = found.place[state]
-        assert found.answers[state] == runs.numbers[k], text
-        if runs.numbers[k] == UNDEFINED:
-            error = found.places[place](len(text) - 1 if place == len(found.places) - 1 else since)
-            assert (type(error), error.place) == (type(runs.failures[k]), runs.failures[k].place), text
-        else:
-            assert np.array_equal(found.logits[found.vector[state]], runs.logits[k]), text
+    state, since = read(transformer, found, texts)
+    assert np.array_equal(found.answers[state], runs.numbers)
+    said = np.flatnonzero(runs.numbers != UNDEFINED)
+    assert np.array_equal(found.logits[found.vector[state[said]]], runs.logits[said])
+    for k in np.flatnonzero(runs.numbers == UNDEFINED).tolist():
+        place = found.place[state[k]]
+        error = found.places[place](len(texts[k]) - 1 if place == len(found.places) - 1 else int(since[k]))
+        assert (type(error), error.place) == (type(runs.failures[k]), runs.failures[k].place), texts[k]
     return len(runs.failures)
+
+
+def read(transformer: Transformer, found: Extracted, texts: list[tuple[str, ...]]) -> tuple[np.ndarray, np.ndarray]:
+    """The state after each text, and the position since which its place of 0/0 is what it is."""
+    number = {token: k for k, token in enumerate(transformer.vocabulary)}
+    lengths = np.array([len(text) for text in texts])
+    tokens = np.zeros((lengths.max(), len(texts)), np.int64)
+    for k, text in enumerate(texts):
+        tokens[: len(text), k] = [number[token] for token in text]
+    state, since = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
+    for i, row in enumerate(tokens):
+        after = np.where(i < lengths, found.moves[state, row], state)
+        since = np.where(found.place[after] != found.place[state], i, since)
+        state = after
+    return state, since
 
 
 def short_texts(transformer: Transformer, longest: int) -> list[tuple[str, ...]]:

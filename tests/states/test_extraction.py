@@ -9,9 +9,11 @@ from tests.states.sampling import FORMATS, compared, harsh, long_texts, sampled,
 from glyptic import programs
 from glyptic.errors import ModelError
 from glyptic.exact import Options, Sizes, random_transformer
-from glyptic.states import TooManyStates, machine, normalisers, search
+from glyptic.states import TooManyStates, columns, machine, normalisers, search
 from glyptic.states.budget import Budget
 from glyptic.states.extraction import extract
+from glyptic.states.kinds import is_aperiodic
+from glyptic.states.machines import of_extracted
 
 
 def searched(seed: int, budget: int, **how):
@@ -37,7 +39,7 @@ def test_machines_are_the_forward_pass() -> None:
 @pytest.mark.slow
 def test_three_hundred_machines_are_the_forward_pass() -> None:
     """All kinds of attention, masks, norms, ties and readings of products, in ten formats, to length 10 and at length 200."""
-    met, undefined, found = set(), 0, 0
+    met, undefined, found, aperiodic = set(), 0, 0, 0
     for seed in range(1000, 1400):
         transformer, states = searched(seed, 20_000)
         if states is None:
@@ -47,7 +49,12 @@ def test_three_hundred_machines_are_the_forward_pass() -> None:
         options = transformer.options
         met |= {options.attention, options.mask, options.norm, options.products, options.ties, str(transformer.format)}
         found += 1
-    assert found >= 300 and undefined >= 20
+        if not transformer.position_embedding.any() and len(transformer.position_embedding) == 1:
+            said = is_aperiodic(of_extracted(transformer, states).minimal().moves, 5000)
+            assert said is not False, seed
+            aperiodic += said is True
+    print(f"{found} machines, {undefined} with undefined runs, {aperiodic} shown to be aperiodic")
+    assert found >= 300 and undefined >= 20 and aperiodic >= 120
     assert met >= {"softmax", "max-subtracted", "leftmost", "rightmost", "average", "causal", "strict", "none", "pre", "post"}
     assert met >= {"rounded", "fused", "unrounded", "explicit", "first", *FORMATS}
 
@@ -128,8 +135,8 @@ def test_pruning_too_much_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch) 
     if rule == "denominators":  # what the next position asks for is forgotten
         monkeypatch.setattr(normalisers, "_after", lambda moves, live: np.zeros_like(live))
     elif rule == "mixtures":  # all coordinates of the values are taken for equal
-        whole = search._kept_coordinates
-        monkeypatch.setattr(search, "_kept_coordinates", lambda v, o: (whole(v, o)[0][:1], np.zeros(v.shape[1], np.int64)))
+        whole = columns._kept_coordinates
+        monkeypatch.setattr(columns, "_kept_coordinates", lambda v, o: (whole(v, o)[0][:1], np.zeros(v.shape[1], np.int64)))
     else:  # the first product is rounded where it should not be
         monkeypatch.setattr(search.LayerSearch, "_from_the_first", lambda self, rows, head, letter, mixed: mixed)
     caught = 0

@@ -145,6 +145,10 @@ def test_vocabularies_lie_beside_the_weights() -> None:
         "addition:3,no,8,9",
         "addition:-3",
         "addition:3.5",
+        "addition:1,held_out=1000",
+        "modular-sum:2,6,held_out=50",
+        "squaring:7,16",
+        "squaring:2,32",
     ],
 )
 def test_bad_names_are_one_sentence(name: str) -> None:

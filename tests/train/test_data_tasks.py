@@ -1,9 +1,12 @@
 """Text, translation, images, regression: what is in a batch, what is held out, and files that cannot be learned from."""
 
 import io
+import time
+import unicodedata
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +16,8 @@ from sklearn.datasets import load_digits
 
 from glyptic import nn
 from glyptic.errors import FileError, GlypticError, ModelError
-from glyptic.train.task import IGNORED, Task
-from glyptic.train.tasks import registry, tokens, translation
+from glyptic.train.task import IGNORED, TEST, Task
+from glyptic.train.tasks import images, registry, tokens, translation
 from glyptic.train.tasks.finite import places
 
 
@@ -177,6 +180,16 @@ def test_held_out_pairs_are_never_trained_on(name: str, table: Path) -> None:
     assert len(held) >= 10 and len(seen) >= 100 and not held & seen
 
 
+def test_a_source_written_in_several_ways_is_on_one_side(tmp_path: Path) -> None:
+    """Else a model is tested on what it knows: the same words in capitals, with two spaces, with another code for é."""
+    ways = (str, str.upper, lambda text: text.replace(" ", "   "), lambda text: unicodedata.normalize("NFD", text))
+    lines = [f"{way(f'tren a las {k} de mayo a Málaga')}\ttrain {k}\n" for k in range(80) for way in ways]
+    (tmp_path / "ways.tsv").write_text("".join(lines), encoding="utf-8")
+    made = registry.open(f"pairs:{tmp_path / 'ways.tsv'}").pairs
+    trained, tested = ({target for _, target in part} for part in (made.train, made.test))
+    assert len(tested) >= 4 and len(trained | tested) == 80 and not trained & tested
+
+
 def test_batches_are_by_length_and_shift_the_target(table: Path) -> None:
     task = registry.open("numbers:es,en")
     for step in range(8):
@@ -276,6 +289,44 @@ def test_images_that_cannot_be_read(pictures: Path, tmp_path: Path) -> None:
             registry.open(f"images:{pictures}")
 
 
+def test_images_are_learned_as_one_sees_them(pictures: Path) -> None:
+    """Whatever holds them: 16 bits a pixel, a palette, white that is only transparent, a camera held upside down."""
+    grey = np.arange(0, 256, 4, dtype=np.uint8).reshape(8, 8)
+    deep = Image.fromarray(grey.astype(np.uint16) * 257)
+    clear = Image.fromarray(np.stack([np.zeros_like(grey), 255 - grey], -1), "LA")  # black, as much as it is dark
+    coloured = Image.merge("RGBA", [*[clear.getchannel("L")] * 3, clear.getchannel("A")])
+    palette = Image.fromarray((grey > 127).astype(np.uint8), "P")
+    palette.putpalette([0, 0, 0, 0, 0, 0])
+    turned = Image.fromarray(np.rot90(grey, 2).copy())
+    turned.getexif()[0x0112] = 3
+    cases: list[tuple[str, Image.Image, dict[str, Any], Any]] = [
+        ("deep.png", deep, {}, grey), ("deep.tif", deep, {}, grey), ("deep.pgm", deep, {}, grey),
+        ("clear.png", clear, {}, grey), ("clear.webp", coloured, {"lossless": True}, grey),
+        ("palette.png", palette, {"transparency": 1}, np.where(grey > 127, 255, 0)),
+        ("turned.png", turned, {"exif": turned.getexif()}, grey),
+    ]  # fmt: skip
+    for name, image, how, seen in cases:
+        path = pictures / "dark" / name
+        image.save(path, **how)
+        for channels in (1, 3):
+            assert np.array_equal(images._pixels(path, 8, channels), np.stack([seen] * channels)), (name, channels)
+    Image.fromarray(grey.astype(np.float32)).save(pictures / "dark" / "float.tif")
+    with pytest.raises(FileError, match=r"float.tif has 32 bits a pixel"):
+        registry.open(f"images:{pictures}")
+
+
+def test_more_images_than_memory_holds_and_names_that_cannot_be_written(pictures: Path, monkeypatch: Any) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("os.sysconf", lambda name: 1000)
+        with pytest.raises(ModelError, match=r"pictures, 40 images of size=64, takes 0.0 GB, more than this machine has"):
+            registry.open(f"images:{pictures},64")
+    with pytest.raises(GlypticError, match=r"a name that is not UTF-8"):
+        registry.open("text:bo\udcffk.txt")
+    (pictures / "dark").rename(pictures / "d\udcffrk")
+    with pytest.raises(FileError, match=r"d\\udcffrk. has a name that is not UTF-8"):
+        registry.open(f"images:{pictures}")
+
+
 # ---------------------------------------------------------------- regression, and all of them
 
 
@@ -321,3 +372,47 @@ def test_places_of_an_endless_walk() -> None:
     walk = places(7, 0, 50, 10)
     assert all(sorted(which for epoch, which in walk if epoch == k) == [*range(10)] for k in range(5))
     assert places(7, 23, 9, 10) == walk[23:32] and places(8, 0, 50, 10) != walk
+
+
+def test_byte_pairs_of_a_text_without_spaces_cost_as_much_as_it_is_long() -> None:
+    """Sixteen times the text may not cost much more than sixteen times; pieces without a bound cost over a hundred."""
+
+    def seconds(length: int) -> float:
+        rng = np.random.default_rng(0)
+        text = "".join(np.array(["ba", "co", "di", "fu", "mele", "nopa"])[rng.integers(0, 6, length // 2)])[:length]
+        begun = time.process_time()
+        learned = tokens.BytePairs.learned([text], 600)
+        assert learned.decode(learned.encode(text)) == text
+        return time.process_time() - begun
+
+    seconds(1000)
+    assert seconds(320_000) < 60 * max(0.02, seconds(20_000))
+
+
+def test_a_pair_that_is_too_long_is_refused_with_its_source(tmp_path: Path) -> None:
+    lines = [f"{k}\t{k * k}" for k in range(100)]
+    file = tmp_path / "pairs.tsv"
+    file.write_text("\n".join([*lines, "the long one\t" + "a" * 5000]), encoding="utf-8")
+    with pytest.raises(FileError, match="a pair of 5,000 tokens, that of 'the long one', and 4,096 are the most"):
+        registry.open(f"pairs:{file}")
+    file.write_text("\n".join([*lines, "the long one\t" + "a" * 4096]), encoding="utf-8")
+    assert registry.open(f"pairs:{file}").longest == 4096
+
+
+def test_what_a_recipe_is_tested_on_is_not_what_its_run_is_evaluated_on() -> None:
+    """Of images no one is in both; of what is drawn, hardly any."""
+    task = registry.open("digits")
+    seen: dict[int, list[bytes]] = {}
+
+    class Watches(torch.nn.Linear):
+        def forward(self, images: torch.Tensor) -> torch.Tensor:
+            seen[seed] += [image.numpy().tobytes() for image in images]
+            return torch.zeros(len(images), 10)
+
+    for seed in (0, TEST):
+        seen[seed] = []
+        task.evaluate(Watches(1, 1), seed)
+    assert len(seen[0]) + len(seen[TEST]) == task.held.sum() and not set(seen[0]) & set(seen[TEST])
+    numbers = registry.open("numbers:es,en").pairs
+    both = set(numbers.testing(0, 256)) & set(numbers.testing(TEST, 256))
+    assert len(both) < 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import torch
 from safetensors import safe_open
 
 from glyptic import nn
-from glyptic.errors import InputError
+from glyptic.errors import FileError, InputError
 from glyptic.train import load_run, train
 from glyptic.train.distributed import Team
 from tests.train.small import PLAN, Progressions, digest
@@ -35,6 +36,11 @@ def torchrun(out: Path, strategy: str, *runs: str, processes: int = 2, accumulat
 def near(one: torch.nn.Module, other: torch.nn.Module) -> None:
     for (name, a), b in zip(one.state_dict().items(), other.state_dict().values(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def _with_a_nan(path: Path) -> bytes:
+    """The file, with one of the numbers at its end lost."""
+    return path.read_bytes()[:-4] + b"\0\0\xc0\x7f"
 
 
 CONFIG = Progressions().config().replace(dropout=0.0)
@@ -82,6 +88,15 @@ def test_ctrl_c_to_one_of_them_stops_all_and_one_process_alone_goes_on(done: Any
     for path in out.rglob("*.safetensors"):
         with safe_open(path, framework="pt") as file:
             assert file.keys()
+    moments = last / (shards[-1] if shards else "optimizer.safetensors")
+    for damage in (None, b"", moments.read_bytes()[:200], moments.read_bytes()[:-40], _with_a_nan(moments)):
+        shutil.rmtree(out / "damaged", ignore_errors=True)
+        shutil.copytree(out / "stopped", out / "damaged")
+        (out / "damaged" / "last" / moments.name).unlink()
+        if damage is not None:
+            (out / "damaged" / "last" / moments.name).write_bytes(damage)
+        with pytest.raises(FileError, match=r"there is no such file|is damaged|is not finite"):
+            train(Progressions(), PLAN, config=CONFIG, out=out / "damaged", progress=False)
     alone = train(Progressions(), PLAN, config=CONFIG, out=out / "stopped", progress=False)
     assert sorted(path.name for path in last.glob("*.safetensors")) == ["model.safetensors", "optimizer.safetensors"]
     near(alone.model, nn.load(out / "whole" / "last"))

@@ -8,7 +8,7 @@ import torch
 from automata.fa.dfa import DFA
 
 from glyptic import nn
-from glyptic.errors import GlypticError, ModelError
+from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.languages import tomita
 from glyptic.programs import open as open_decider
 from glyptic.train.task import IGNORED, Task
@@ -16,8 +16,8 @@ from glyptic.train.tasks import deciders, registry
 from glyptic.train.tasks.languages import words_of
 
 NAMES = [
-    *(f"tomita:{number}" for number in range(1, 8)),
-    *("parity:10", "modular:3,2", "contains:101", "first-equals-last", "majority", "palindromes", "regex:(01)*|1*,9"),
+    *("tomita:1,held_out=3", *(f"tomita:{number}" for number in range(2, 8))),
+    *("parity:10", "modular:3,2", "contains:101", "first-equals-last", "majority", "palindromes", "regex:(01)*|1*,9,held_out=3"),
     *(
         "dyck:1,10",
         "dyck:2,10",
@@ -48,7 +48,7 @@ def truth(name: str, word: str) -> bool:
         case "regex":
             return word.replace("01", "") == "" or set(word) == {"1"}
         case "tomita":
-            return _tomita(int(given))(word)
+            return _tomita(int(given[0]))(word)
         case "dyck":
             deep = 2 if "depth=2" in given else 99
             opened = ""
@@ -268,8 +268,69 @@ def test_names_that_stand_for_nothing_are_one_sentence(name: str) -> None:
     assert "\n" not in str(caught.value) and len(str(caught.value)) > 10
 
 
+@pytest.mark.parametrize("name", ["tomita:1", "tomita:1,16", "regex:(01)*", "regex:01", "contains:1", "tomita:2,7"])
+def test_what_no_evaluation_could_tell_is_refused_at_once(name: str) -> None:
+    """Of such a language all held-out words are NO (or YES): a decider that says nothing else would be right on all."""
+    with pytest.raises(InputError, match=r"none is held out.*held_out=0"):
+        registry.open(name)
+
+
+def test_an_evaluation_of_one_kind_of_words_is_none() -> None:
+    task = deciders.LanguageTask("ones", registry.open("tomita:1,held_out=0").language, 12, held_out=8)
+    with pytest.raises(InputError, match="none is held out"):
+        task.evaluate(nn.build(task.config()), 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_kinds_of_words_are_evaluated(name: str) -> None:
+    task = registry.open(name)
+    for seed in (0, 5):
+        members = np.concatenate([task.language.beginnings(words)[:, -1] for words in task.evaluated(seed)])
+        assert members.any() and not members.all()
+
+
+@pytest.mark.parametrize("name", ["parity:100,vocabulary=1,held_out=0", "modular:3,1,64,vocabulary=1,held_out=0"])
+def test_one_letter_makes_long_words_too(name: str) -> None:
+    task = registry.open(name)
+    assert not task.held(task.batch(0, 0, 4).inputs[0].numpy()).any()
+
+
+def test_words_of_very_many_lengths_are_evaluated_at_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deciders, "_EVALUATED", 2)
+    lengths = [words.shape[1] for words in registry.open("first-equals-last:1000").evaluated(0)]
+    assert len(lengths) <= 128 and lengths[-1] == 1000 and lengths == sorted(lengths)
+    assert deciders._lengths(100) == [*range(1, 101)]
+
+
+@pytest.mark.parametrize("name", ["tomita:4,20,held_out=1000000", "addition:3,held_out=1000000"])
+def test_words_that_would_hardly_ever_be_found_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="held_out"):
+        registry.open(name)
+
+
 def test_every_name_opens_the_same_task_again() -> None:
     for name in NAMES:
         task = registry.open(name)
         again = registry.open(task.name)
         assert again == task and repr(again) == repr(task)
+
+
+@pytest.mark.parametrize("name", ["contains:11111111,8", "regex:0101010101,10", "tomita:1", "dyck:1,4", "program:parity:8"])
+@pytest.mark.parametrize("held", [0, 2, 3, 8])
+def test_training_has_members_and_others_or_is_refused(name: str, held: int) -> None:
+    """Over all words, by an enumeration of its own; held_out may take every member."""
+    try:
+        task = registry.open(f"{name},held_out={held}")
+    except InputError as error:
+        refused = str(error)
+    else:
+        refused = ""
+    if refused:
+        assert held and any(why in refused for why in ("kept from training", "too few to hold some out", "none is held out"))
+        return
+    size = len(task.language.alphabet)
+    seen = set()
+    for length in range(1, task.max_length + 1):
+        words = np.array(list(product(range(size), repeat=length)))
+        seen |= set(task.language.beginnings(words)[:, -1][~task.held(words)[:, -1]].tolist())
+    assert seen == {False, True}

@@ -12,11 +12,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from glyptic import nn
 from glyptic.errors import FileError
@@ -66,6 +67,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, at: int) -> None:
 def test_kill_9_at_random_moments(tmp_path: Path, seed: int) -> None:
     words = [sys.executable, "-m", "tests.train.killed", str(tmp_path / "run"), str(seed), "5"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    environment["OMP_NUM_THREADS"] = str(torch.get_num_threads())  # sums of other threads are other sums
     done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment, check=True, timeout=600)
     found, whole = json.loads(done.stdout), run(tmp_path / "whole", plan=LONGER)
     assert found["weights"] == digest(whole.model)
@@ -158,6 +160,7 @@ DAMAGES: dict[str, tuple[str, Any, str]] = {
     "another config": ("last/config.json", lambda d: d.replace(b'"dropout": 0.1', b'"dropout": 0.5'), "its dropout is 0.5"),
     "no config": ("last/config.json", "gone", "no config.json"),
     "hostile rows": ("metrics.jsonl", b'{"step": 1}\n{"step": "\x1b[31m"}\n', "is not a"),
+    "rows cut short": ("metrics.jsonl", b'{"step": 1}\n{"step": 2, "lo', r"line 2 of .* was cut short; remove that line"),
     "rows that are none": ("metrics.jsonl", b"[]\n", "a row is an object with a step"),
     "half a run.json": ("run.json", lambda data: data[:50], "run.json is not a JSON file"),
     "a run.json of others": ("run.json", b'{"name": "package"}', "not that of a training run"),
@@ -259,6 +262,35 @@ def test_digests_differ(tmp_path: Path) -> None:
     assert digest(one.model) != digest(two.model)
 
 
+@dataclass(frozen=True)
+class Removes(Progressions):
+    """Somebody removes the folder of the run while it is trained."""
+
+    place: Path = Path()
+    seen: list[int] = field(default_factory=list)
+
+    def loss(self, model: Any, batch: Any, smoothing: float = 0.0) -> Any:
+        self.seen.append(0)
+        if len(self.seen) == 9:
+            shutil.rmtree(self.place)
+        return super().loss(model, batch, smoothing)
+
+
+def test_a_run_whose_folder_is_removed_does_not_write_half_a_run_there(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    with pytest.raises(FileError, match=r"run.json has been removed while the run was training"):
+        run(place, Removes(place=place))
+    assert not place.exists()
+
+
+def test_weights_of_a_checkpoint_that_are_no_numbers_are_told_as_such(half_done: Path, tmp_path: Path) -> None:
+    shutil.copytree(half_done, tmp_path / "run")
+    path = tmp_path / "run" / "last" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-4] + b"\0\0\xc0\x7f")
+    with pytest.raises(FileError, match=r"last: .* is not finite; remove that folder"):
+        run(tmp_path / "run")
+
+
 def test_two_processes_do_not_train_in_one_folder(tmp_path: Path) -> None:
     """Two that read and wrote each other's halves ended with other weights, without a word."""
     from glyptic.train import Plan, load_run, train
@@ -285,3 +317,21 @@ def test_numbers_that_are_not_finite_are_no_checkpoint(tmp_path: Path) -> None:
     save_file(lost, place / "best" / "model.safetensors", {"format": "pt"})
     with pytest.raises(FileError, match=f"{first} is not finite"):
         evaluate(place)
+
+
+def test_a_run_whose_data_have_changed_is_not_evaluated_on_what_it_has_learned(tmp_path: Path) -> None:
+    """A text that grew has another last tenth: evaluated on it, the run would be judged by others than it was kept from."""
+    from glyptic.train import Plan, evaluate, train
+    from glyptic.train.tasks import registry
+
+    book, place = tmp_path / "book.txt", tmp_path / "run"
+    book.write_text("".join(f"{k * 7919 % 10007} and so on. " for k in range(200)))
+    task = registry.open(f"text:{book},context=16")
+    small = task.config().replace(layers=1, width=8, heads=1)
+    trained = train(task, Plan(steps=2, batch=4, evaluate=2), config=small, out=place, progress=False)
+    before = book.read_bytes()
+    book.write_bytes(before + b"and so forth. " * 20)
+    with pytest.raises(FileError, match=r"was trained on other data than 'text:.*bring those data back"):
+        evaluate(place)
+    book.write_bytes(before)
+    assert evaluate(place)["loss"] == trained.best

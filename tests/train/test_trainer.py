@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -174,6 +175,7 @@ class Told(Progressions):
         ((0.5, 0.4, 0.8), "accuracy", {"reach": 0.8}, (6, "reach", 0.8)),
         ((0.5, 0.4, 0.8), "loss", {"reach": 0.45}, (4, "reach", 0.4)),
         ((0.1, math.nan, 0.2, 0.1, 0.1), "accuracy", {}, (10, "", 0.2)),
+        ((math.nan, 0.1, math.inf, 0.2, 0.1), "accuracy", {}, (10, "", 0.2)),
     ],
 )
 def test_a_run_ends_when_it_is_good_or_no_longer_better(
@@ -208,6 +210,20 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
         train(Breaks(gradient=gradient), plan, out=tmp_path / "run", progress=False)
     good = train(Told(accuracies=(0.0, 0.0, 1.0)), replace(PLAN, evaluate=5, reach=1.0), progress=False)
     assert good.step == 15 and same(nn.load(tmp_path / "run" / "last"), good.model)
+
+
+def test_weights_that_say_nothing_of_held_out_data_are_no_checkpoint(tmp_path: Any) -> None:
+    """One of the logits is the "greatest" even if none is a number: there would be an accuracy, and a best checkpoint."""
+    from glyptic.train.evaluation import evaluate
+    from glyptic.train.tasks import registry
+
+    place, task = tmp_path / "run", registry.open("tomita:4,8")
+    plan = replace(PLAN, rate=1e6, warmup=3, clip=None, schedule="constant", evaluate=1, save=1, record=1)
+    with pytest.raises(Diverged, match=r"the loss on held-out data is nan: after step 2 .* the last .* is kept\."):
+        train(task, plan, out=place, progress=False)
+    rows = [json.loads(line) for line in (place / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1] and math.isfinite(rows[0]["evaluation_loss"])
+    assert all(math.isfinite(evaluate(place, which)["loss"]) for which in ("best", "last"))
 
 
 # Bad input ---------------------------------------------------------------------------------------------------------------------

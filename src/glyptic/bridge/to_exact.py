@@ -15,7 +15,7 @@ from glyptic.bridge.scale import Factor, factor_of
 from glyptic.errors import ModelError
 from glyptic.exact import FeedForward, Head, Layer, Transformer
 from glyptic.exact.options import AnswerPolicy, AnswerTies, Mask, NormPlacement
-from glyptic.exact.transformer import Norm
+from glyptic.exact.weights import Norm
 from glyptic.nn import Decoder, ModelConfig
 from glyptic.nn.models import Model
 from glyptic.nn.parts.feed_forward import GATED

@@ -17,7 +17,9 @@ from glyptic.arguments import checked, refused
 from glyptic.bridge.scale import common_root, root
 from glyptic.errors import InputError, ModelError
 from glyptic.exact import Layer, Transformer
-from glyptic.exact.transformer import FeedForward, Input, Norm, newer_parts, parts
+from glyptic.exact.parts import newer_parts, parts
+from glyptic.exact.transformer import Input
+from glyptic.exact.weights import FeedForward, Norm
 from glyptic.nn import Decoder, ModelConfig, build
 from glyptic.nn.config import FeedForwardKind
 from glyptic.numbers import Codes, Exact, decode

@@ -11,7 +11,7 @@ from glyptic.carve.facts import Fact
 from glyptic.exact import Layer, Transformer
 from glyptic.exact.history import Action, Frame, Touch
 from glyptic.numbers import AnyFormat
-from glyptic.text import table
+from glyptic.text import runs, table
 
 
 def reads(coordinates: Iterable[str], positions: Sequence[int] | None = None) -> Touch:
@@ -120,14 +120,7 @@ def _block(number: int, frame: Frame) -> str:
 
 def _numbers(places: tuple[int, ...]) -> str:
     """Layers by their numbers: "layer 2", "layers 1–3, 6"."""
-    runs: list[list[int]] = []
-    for place in places:
-        if runs and place == runs[-1][-1] + 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
-    return f"layer{'' if len(places) == 1 else 's'} {shown}" if places else "no layer"
+    return f"layer{'' if len(places) == 1 else 's'} {runs(places)}" if places else "no layer"
 
 
 def _names(names: tuple[str, ...], most: int = 6) -> str:

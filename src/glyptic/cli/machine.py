@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from glyptic.arguments import Count, Picture, Seconds, Writable
+from glyptic.arguments import Count, FolderToFill, Picture, Seconds, Writable, shown
 from glyptic.cli.reading import FormatName, Model, refuse_idle
 from glyptic.errors import InputError
 
 if TYPE_CHECKING:
+    from glyptic.exact import Transformer
+    from glyptic.states.intended import Intended
     from glyptic.states.machines import Machine
 
 
@@ -41,7 +44,7 @@ class MachineCommand:
     language: str | None = None
     """What it is meant to decide: a regular expression over single characters, majority, or balanced."""
     answer: str = "YES"
-    """The answer whose language is told."""
+    """The answer whose language is told, and compared with --language; TIE and UNDEFINED are answers too."""
     states: Annotated[int, Count(1, 1 << 27)] = 200_000
     """How many states may be found before the search is given up."""
     length: Annotated[int, Count()] | None = None
@@ -52,7 +55,7 @@ class MachineCommand:
     """Keep what was found here: an interrupted search, or one over its budget, goes on from there when it is started again."""
     figure: Picture | None = None
     """Draw the machine, or the table over formats, here (.svg, .png or .pdf); the data go beside it as .csv."""
-    out: str | None = None
+    out: FolderToFill | None = None
     """Write the machine's certificate into this folder, which is made; its check.py checks it without Glyptic."""
 
     def main(self) -> int:
@@ -62,9 +65,33 @@ class MachineCommand:
             refuse_idle(self, ("format", "length", "seconds", "answer", "journal", "out"), "with --formats")
             return self._table()
         transformer = programs.open(self.model, self.format)
+        intended = self._checked(transformer)
         with progress_bar() as report:
-            limits: dict[str, Any] = {"length": self.length, "seconds": self.seconds, "journal": self.journal}
-            machine = transformer.machine(self.states, progress=report, **limits)
+            limits: dict[str, Any] = {"length": self.length, "seconds": self.seconds, "progress": report}
+            machine = transformer.machine(self.states, journal=self.journal, **limits)
+            self._describe(machine)
+            if self.out is not None:
+                from glyptic.prove.exporting.machines import export_machine
+
+                written = export_machine(self.out, transformer, states=self.states, **limits)
+                print(f"certificate: {written}; check it without Glyptic: python {written}/check.py {written}")
+        return 0 if intended is None else self._compare(machine, intended)
+
+    def _checked(self, transformer: Transformer) -> Intended | None:
+        """All that was asked for is checked before anything is searched; what is meant, if it was said."""
+        from glyptic.exact.answers import WORDS_BELOW
+
+        words = (*transformer.answers, *reversed(WORDS_BELOW))
+        if self.answer not in words:
+            raise InputError(f"--answer: {shown(self.answer)} is no answer of {self.model}; there are {', '.join(words)}.")
+        if self.out is not None:
+            from glyptic.prove.exporting.machines import check_exportable
+
+            check_exportable(Path(self.out), transformer)
+        return None if self.language is None else self._intended(transformer.vocabulary)
+
+    def _describe(self, machine: Machine) -> None:
+        """The smallest machine as a table, the language of the answer, and the figure."""
         small = machine.minimal()
         searched = " · ".join(f"{size:,}" for size in machine.searched)
         print(f"{small}\n\n{'every length' if machine.endless else 'to the longest input'}; states found by layers: {searched}\n")
@@ -73,36 +100,33 @@ class MachineCommand:
             from glyptic.states.pictures import draw_machine
 
             print("figure:", *draw_machine(small, self.figure))
-        if self.out is not None:
-            from glyptic.prove.exporting.machines import export_machine
 
-            written = export_machine(self.out, transformer, states=self.states, length=self.length)
-            print(f"certificate: {written}; check it without Glyptic: python {written}/check.py {written}")
-        return self._compare(machine, transformer)
-
-    def _compare(self, machine: Machine, transformer: Any) -> int:
-        """0 if it decides the language that is meant, or none is; else 1."""
-        if self.language is None:
-            return 0
+    def _compare(self, machine: Machine, intended: Intended) -> int:
+        """0 if the answer is given to the texts that are meant, and, where there are two answers, the other to all others."""
         from glyptic.states.intended import first_difference
         from glyptic.states.machines import spelt
 
-        intended = self._intended(transformer.vocabulary)
-        wrong = first_difference(machine, intended)
+        other = [answer for answer in machine.answers if answer != self.answer]
+        two = len(machine.answers) == 2 and self.answer in machine.answers
+        wrong = first_difference(machine, intended, self.answer, other[0] if two else None)
+        by = "" if self.answer == "YES" else f" by {self.answer}"
         if wrong is None:
-            print(f"\nit decides {intended.name}" + (", at every length" if machine.endless else ""))
+            print(f"\nit decides {intended.name}{by}" + (", at every length" if machine.endless else ""))
             return 0
         text = spelt(wrong, machine.vocabulary)
-        print(f"\nit does not decide {intended.name}: first at length {len(wrong)}, {text} gets {machine.answer(wrong)}")
+        print(f"\nit does not decide {intended.name}{by}: first at length {len(wrong)}, {text} gets {machine.answer(wrong)}")
         return 1
 
     def _table(self) -> int:
         from glyptic import programs
+        from glyptic.numbers import as_format
         from glyptic.states.studies import by_precision
 
         if self.language is None:
             raise InputError("--formats compares with what is meant; name it with --language, or ask for one --format.")
-        formats = [name for name in _listed(str(self.formats)) if name]
+        formats = [str(as_format(name)) for name in _listed(str(self.formats)) if name]
+        if not formats:
+            raise InputError("--formats names no format; write some with commas between them, such as fixed:1,fixed:2.")
         first = programs.open(self.model, formats[0])
         found = by_precision(
             lambda format: programs.open(self.model, format), formats, self._intended(first.vocabulary), name=self.model,
@@ -113,15 +137,15 @@ class MachineCommand:
             print("figure:", *found.figure(self.figure))
         return 0
 
-    def _intended(self, vocabulary: tuple[str, ...]) -> Any:
+    def _intended(self, vocabulary: tuple[str, ...]) -> Intended:
         from glyptic.languages import regular
         from glyptic.states.intended import balanced, majority, of_automaton
 
         if self.language == "majority":
-            return majority("1" if "1" in vocabulary else vocabulary[0], "".join(vocabulary))
+            return majority("1" if "1" in vocabulary else vocabulary[0], vocabulary)
         if self.language == "balanced":
-            return balanced("".join(vocabulary))
-        return of_automaton(regular(str(self.language), vocabulary))
+            return balanced(vocabulary)
+        return of_automaton(regular(str(self.language), vocabulary, self.language or "ε"))
 
 
 def _listed(text: str) -> list[str]:
@@ -152,9 +176,9 @@ def _described(machine: Machine, answer: str) -> str:
 @contextmanager
 def progress_bar() -> Iterator[Any]:
     """States found and states left, where a search takes longer than a second."""
-    from tqdm.auto import tqdm
+    from glyptic import progress
 
-    with tqdm(unit=" states", delay=1, leave=False) as bar:
+    with progress.progress_bar(unit=" states") as bar:
 
         def report(now: Any) -> None:
             bar.set_description(f"layer {now.layer + 1} of {now.layers}, {now.frontier:,} left", refresh=False)

@@ -50,10 +50,10 @@ class PrecisionCommand:
     """Steps of chain of thought T(n): a number, or n."""
     figure: Picture | None = None
     """Draw s(n), T(n) and d(n) here (.svg, .png or .pdf); the data go beside it as .csv."""
-    backend: Backend = "loky"
-    """Where enumerations run."""
+    backend: Backend = "auto"
+    """Where enumerations run: threads or processes of this machine, whichever suits the work, or a Ray or Dask cluster."""
     workers: Workers | None = None
-    """How many; by default one a core."""
+    """How many; by default one a core, or as many as GLYPTIC_WORKERS says."""
     seconds: Seconds | None = None
     """A time limit for each format and length; without one, at most 16,777,216 inputs of a length are run."""
     latex: bool = False

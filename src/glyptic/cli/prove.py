@@ -97,10 +97,11 @@ class ProveCommand:
     """Stop after so long, with the answer Unknown."""
     megabytes: Megabytes | None = None
     """Memory that a solver may take, with --library or --recheck."""
-    backend: Backend = "loky"
-    """Processes of this machine, or the Ray or Dask cluster that RAY_ADDRESS or DASK_SCHEDULER_ADDRESS names."""
+    backend: Backend = "auto"
+    """auto takes threads of this machine for compiled work and processes (loky) for Python's own; or the Ray or Dask cluster
+    that RAY_ADDRESS or DASK_SCHEDULER_ADDRESS names."""
     workers: Workers | None = None
-    """How many; by default one a core."""
+    """How many; by default one a core, or as many as GLYPTIC_WORKERS says."""
     engine: Engine = "auto"
     """auto takes the compiled engine where it is proved exact; reference computes in fractions."""
     latex: bool = False
@@ -197,7 +198,7 @@ class ProveCommand:
 
     def _rechecking(self) -> dict[str, Any]:
         """What was chosen: one that has no effect on a certificate's method is refused there."""
-        chosen = {"backend": "loky", "workers": None, "engine": "auto", "terms": "simplified"}
+        chosen = {"backend": "auto", "workers": None, "engine": "auto", "terms": "simplified"}
         return {name: getattr(self, name) for name, usual in chosen.items() if getattr(self, name) != usual} | self._limits()
 
     def _limits(self) -> dict[str, Any]:

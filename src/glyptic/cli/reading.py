@@ -10,11 +10,12 @@ import io
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from dataclasses import fields
 from itertools import dropwhile, takewhile
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import tyro
 from tyro.conf import Positional, UseAppendAction, arg
@@ -57,7 +58,7 @@ def read(command: type[Command], words: Sequence[str], called: str = "glyptic", 
         if not stop.code:  # --help
             raise
         raise InputError(f"{_one_sentence(said.getvalue())}; `{called} --help` explains.") from None
-    check_fields(made, lambda name: name.upper() if name in _positional(command) else flag(name))
+    check_fields(made, lambda name: _called(command, name))
     _refuse_one_place_for_two(made)
     return made
 
@@ -88,6 +89,11 @@ def _positional(command: type) -> set[str]:
     return _marked(command, Positional)
 
 
+def _called(command: type, name: str) -> str:
+    """How a sentence calls a field: as its flag, or as help writes what has none."""
+    return name.upper() if name in _positional(command) else flag(name)
+
+
 def _refuse_doubled(command: type, words: Sequence[str]) -> None:
     """Of a flag that is given twice one value would have no effect, unless it gathers them."""
     gathered = {flag(name) for name in _marked(command, UseAppendAction)}
@@ -113,7 +119,8 @@ def _refuse_one_place_for_two(made: Any) -> None:
             place, whole = Path(os.path.realpath(given)), isinstance(rule, Folder) and not rule.stem
             for other, (theirs, theirs_whole) in places.items():
                 if place == theirs or (whole and place in theirs.parents) or (theirs_whole and theirs in place.parents):
-                    raise InputError(f"{flag(other)} and {flag(field.name)} are at one place, {shown(given)}; give each its own.")
+                    both = " and ".join(_called(type(made), name) for name in (other, field.name))
+                    raise InputError(f"{both} are at one place, {shown(given)}; give each its own.")
             places[field.name] = place, whole
 
 
@@ -123,27 +130,49 @@ def _registry() -> ConstructorRegistry:
 
     @registry.primitive_rule
     def by_kind(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-        kind: Any = info.type
-        if kind not in _READ:
+        many = get_origin(info.type) is tuple and get_args(info.type)[1:] == (...,)
+        kind, optional = _read_as(get_args(info.type)[0] if many else info.type)
+        none = {"None": None} if optional else {}
+        words = none | {str(word): word for word in ((True, False) if kind is bool else get_args(kind))}
+        if kind not in _READ and get_origin(kind) is not Literal and not (kind is bool and optional):
             return None
+        wanted = _READ.get(kind) or f"one of {', '.join(words)}"
+        if optional and kind in (int, float):
+            wanted += ", and not None"
 
-        def from_words(words: list[str]) -> Any:
-            try:
-                if words[0].strip():
-                    return kind(words[0])
-            except ValueError:
-                pass
-            raise ValueError(f"{shown(words[0])} is not {_READ[kind]}")
+        def one(said: str) -> Any:
+            if said in words:
+                return words[said]
+            if kind in _READ and said.strip():
+                with suppress(ValueError):
+                    return kind(said)
+            raise ValueError(f"{shown(said)} is not {wanted}")
 
+        def fits(value: Any) -> bool:
+            return value in words.values() or (kind in _READ and isinstance(value, kind))
+
+        called = "{None}|" * optional + kind.__name__.upper() if kind in _READ else "{" + ",".join(words) + "}"
         return PrimitiveConstructorSpec(
-            nargs=1,
-            metavar=kind.__name__.upper(),
-            instance_from_str=from_words,
-            is_instance=lambda value: isinstance(value, kind),
-            str_from_instance=lambda value: [str(value)],
+            nargs="*" if many else 1,
+            metavar=f"[{called} [{called} ...]]" if many else called,
+            instance_from_str=lambda given: tuple(map(one, given)) if many else one(given[0]),
+            is_instance=lambda value: isinstance(value, tuple) and all(map(fits, value)) if many else fits(value),
+            str_from_instance=lambda value: [*map(str, value)] if many else [str(value)],
         )
 
     return registry
+
+
+def _read_as(hint: Any) -> tuple[Any, bool]:
+    """What a word is read as, and whether None will do.
+
+    >>> _read_as(Annotated[int, "a rule"] | None), _read_as(str), _read_as(int | str)[1]
+    ((<class 'int'>, True), (<class 'str'>, False), False)
+    """
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = [get_args(part)[0] if get_origin(part) is Annotated else part for part in parts]
+    plain = [kind for kind in kinds if kind is not NoneType]
+    return (plain[0], len(kinds) == 2) if len(plain) == 1 else (hint, False)
 
 
 def _one_sentence(box: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import tomllib
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
@@ -115,9 +117,11 @@ class TrainRunCommand(ModelFlags, Plan):
 
     def main(self) -> None:
         from glyptic import nn
+        from glyptic.train.metrics import check_logs
         from glyptic.train.tasks import registry
         from glyptic.train.trainer import train
 
+        check_logs(self.logs)
         names = {field.name for field in fields(Plan)}
         plan = Plan(**{name: value for name, value in self.__dict__.items() if name in names})
         task, changes = registry.open(self.task), self.changes()
@@ -125,9 +129,16 @@ class TrainRunCommand(ModelFlags, Plan):
             source: Any = {"config": task.config().replace(**changes)}
         else:
             source = {"model": nn.load(self.start, **changes)}
-        done = train(task, plan, **source, out=self.out, device=self.device, strategy=self.strategy, logs=self.logs)
+        with warnings.catch_warnings():
+            warnings.showwarning = _told  # type: ignore[assignment]  # it takes all that it is given
+            done = train(task, plan, **source, out=self.out, device=self.device, strategy=self.strategy, logs=self.logs)
         if os.environ.get("RANK", "0") == "0":
             print(_summary(self.out, task.measure, done))
+
+
+def _told(message: Any, *_: Any) -> None:
+    """A warning as a line for people, without the place in our source that it comes from."""
+    print(f"glyptic train: {message}", file=sys.stderr, flush=True)
 
 
 def _summary(out: Path, measure: str, done: Any) -> str:
@@ -139,8 +150,9 @@ def _summary(out: Path, measure: str, done: Any) -> str:
 def _field(text: str) -> tuple[str, Any]:
     """A field of the config and its value, as TOML writes it; a bare word is a text."""
     name, equals, value = text.partition("=")
-    known({name: value})
-    if not equals:
+    if name:
+        known({name: value})
+    if not (name and equals):
         raise InputError(f"--model {shown(text)} must be a field and its value, such as final_norm=false.")
     try:
         return name, tomllib.loads(f"value = {value}")["value"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class TrainedDecider:
                 f"a vector of its own; ask for at most {length}."
             )
         return to_exact(
-            self.model.double(), DOUBLE, vocabulary=self.alphabet, answers=ANSWERS, max_length=length, ties="first"
+            deepcopy(self.model).double(), DOUBLE, vocabulary=self.alphabet, answers=ANSWERS, max_length=length, ties="first"
         ).replace(name=self.name)
 
 
@@ -69,7 +70,9 @@ def open_decider(folder: str | os.PathLike[str], task: str | None = None) -> Tra
         run = load_run(place)
         if task is not None and registry.open(task).name != run.task:
             raise InputError(f"--task {task} has no effect on {quoted_path(place)}, a run of the task {run.task}; leave it out.")
-        return _decider(place.resolve().name, run.model(), language_task(run.task))
+        found = language_task(run.task)
+        run.check_data(found)
+        return _decider(place.resolve().name, run.model(), found)
     if not (place / "config.json").exists():
         raise FileError(f"{quoted_path(place)} is neither a training run nor a checkpoint: it has no {RUN} and no config.json.")
     if task is None:

@@ -132,7 +132,7 @@ def distill(
     standing = None if kept_in is None else kept(kept_in, identity)
     work = _Work(question, standing or Standing(latents, latents), kept_in, identity, progress)
     work.tune(fine_tune, rounds)
-    transformer = question.rounded(work.standing.best)
+    transformer = work.as_learned(work.standing.best)  # weights beyond B were refused at the beginning; tuning may pass B
     sizes = largest_activations(question.unrounded, work.standing.best, question.words)
     formats = work.sweep(sizes, format_steps) if sweep else ()
     answers = exact_answers(transformer, question.words)
@@ -207,7 +207,7 @@ class _Work:
         while (last := self.standing.rounds[-1]).counterexample is not None and last.number < rounds:
             begun = time.perf_counter()
             question, before = self.question, self.standing.words
-            answers = exact_answers(question.rounded(self.standing.best), question.words)
+            answers = exact_answers(self.as_learned(self.standing.best), question.words)
             wrong = question.words.shortest(answers != question.truth, ADDED)
             words = tuple(dict.fromkeys([*before, *([last.counterexample] if last.counterexample else []), *wrong]))
             steps = self._tuned(question.tuning.steps, last.number + 1, words)
@@ -230,18 +230,22 @@ class _Work:
 
     def _better(self, old: Latents, new: Latents) -> Latents:
         """The weights that are wrong on fewer words; of two that are alike, the newer."""
-        count = [wrong_words(self._as_learned(each), self.question.words, self.question.truth) for each in (old, new)]
+        count = [wrong_words(self.as_learned(each), self.question.words, self.question.truth) for each in (old, new)]
         return new if count[1] <= count[0] else old
 
-    def _as_learned(self, latents: Latents) -> Transformer:
+    def as_learned(self, latents: Latents) -> Transformer:
+        """As the forward pass of training has them: what is beyond B is B there."""
         return in_format(self.question.unrounded, latents, self.question.format, saturate=True)
 
     def _prove(self, number: int, steps: int, added: int, seconds: float) -> None:
         question = self.question
-        transformer = self._as_learned(self.standing.best)
+        transformer = self.as_learned(self.standing.best)
         proof = is_language(transformer, question.automaton, question.max_length)
+        answers = exact_answers(transformer, question.words)
         wrong = wrong_words(transformer, question.words, question.truth)
-        one = TuningRound(number, steps, wrong, proof.counterexample, added, round(seconds, 1))
+        smallest = proof.counterexample  # of a proof that found no end, a word that was looked at, if one is wrong
+        smallest = smallest or next(iter(question.words.shortest(answers != question.truth, 1)), None)
+        one = TuningRound(number, steps, wrong, smallest, added, round(seconds, 1), proof.proved)
         self.tell(str(one))
         self.stands(self.standing.with_round(one))
 

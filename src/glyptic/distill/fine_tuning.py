@@ -20,8 +20,9 @@ from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.exact.transformer import map_codes
 from glyptic.numbers import Format, encode
+from glyptic.progress import progress_bar
 from glyptic.train.schedule import rate_at
-from glyptic.train.stepping import progress_bar, run_steps, update
+from glyptic.train.stepping import run_steps, update
 from glyptic.train.task import IGNORED
 from glyptic.train.tasks.deciders import LanguageTask
 
@@ -168,7 +169,8 @@ def fine_tuned(
 
     if fewest:
         try:
-            run_steps(0, tuning.steps, advance, after, progress_bar(0, tuning.steps, progress))
+            bar = progress_bar(total=tuning.steps, desc="fine-tuning", disable=not progress)
+            run_steps(0, tuning.steps, advance, after, bar)
         except KeyboardInterrupt:
             raise Interrupted(Tuned(best, _copied(now), fewest, taken)) from None
     return Tuned(best, best if fewest == 0 else _copied(now), fewest, taken)

@@ -30,11 +30,12 @@ class TuningRound:
     counterexample: str | None
     added: int = 0
     seconds: float = 0.0
+    proved: bool = True  # if nothing is wrong: of all words, or of those that were looked at
 
     def __str__(self) -> str:
         how = f"round {self.number}: {self.steps} steps" if self.steps else "as it was rounded"
         if self.counterexample is None:
-            return f"{how}: right on all words"
+            return f"{how}: right on all words" + ("" if self.proved else " that were looked at; the proof found no end")
         return f"{how}: wrong on {self.wrong:,} words, the smallest is {self.counterexample!r}"
 
 

@@ -137,7 +137,9 @@ def row_of(found: Distillation) -> tuple[Any, ...]:
     from glyptic.distill.formats import smallest_that_keeps
 
     first, least = found.rounds[0], smallest_that_keeps(found.formats, tuned=False)
-    proved = f"{found.words.max_length}: proved" if found.language.proved else f"refuted: {found.language.counterexample}"
+    wrong = found.language.counterexample
+    undecided = f"{found.words.max_length}: not decided" if wrong is None else f"refuted: {wrong}"
+    proved = f"{found.words.max_length}: proved" if found.language.proved else undecided
     equal = ", ".join("refused" if form.equal is None else "yes" if form.equal.proved else "no" for form in found.normal)
     return (
         found.task, _percent(found.float_accuracy), first.wrong, first.counterexample or "–", found.rounds[-1].number,

@@ -28,7 +28,8 @@ from torch import Tensor
 from glyptic.distill.calibration import Sizes
 from glyptic.distill.straight import Latents
 from glyptic.exact import Transformer
-from glyptic.exact.transformer import Norm, weights_of
+from glyptic.exact.parts import weights_of
+from glyptic.exact.weights import Norm
 from glyptic.numbers import Format
 
 

@@ -13,6 +13,7 @@ Every file is whole at any time; the report is written last.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ def save(found: Distillation, folder: str | os.PathLike[str]) -> None:
     """Write all of it; a folder that holds anything else is refused."""
     check_place(folder)
     place = Path(folder)
+    _remove_others(found, place)
     found.transformer.save(place, overwrite=True)
     claims = {"language": found.language}
     for form in found.normal:
@@ -59,6 +61,18 @@ def save(found: Distillation, folder: str | os.PathLike[str]) -> None:
         draw_formats(found.formats, place / FIGURE, f"{found.task} in smaller formats")
     for name, data in as_bytes(found).items():
         write_whole(place / name, data, "the report")
+
+
+def _remove_others(found: Distillation, place: Path) -> None:
+    """What an earlier distillation left here and this one does not write anew: it would stand beside another transformer."""
+    lacking = [kind for kind in KINDS if not any(form.kind == kind and form.equal is not None for form in found.normal)]
+    with sentences(place):
+        for kind in lacking:
+            (place / CERTIFICATES / f"equal-{kind}.json").unlink(missing_ok=True)
+            if (place / kind).is_dir() and not (place / kind).is_symlink():
+                shutil.rmtree(place / kind)
+        for name in (REPORT, "report.md", *(() if found.formats else (FIGURE, "formats.csv"))):
+            (place / name).unlink(missing_ok=True)
 
 
 @checked

@@ -20,13 +20,13 @@ from glyptic.distill.rounding import rounded
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.exact.forward import Prepared, forward, prepare
+from glyptic.exact.parts import parts
 from glyptic.exact.stages import UNWATCHED, Observer
-from glyptic.exact.transformer import parts
 from glyptic.nn.parts.feed_forward import activate
 from glyptic.numbers import Attention, Codes, Exact, Format, Products, to_float64
 from glyptic.numbers.fast import Fast
 
-Latents = dict[str, Tensor]  # by the names of `exact.transformer.parts`: numbers that are rounded before they are used
+Latents = dict[str, Tensor]  # by the names of `exact.parts.parts`: numbers that are rounded before they are used
 _HARD = ("leftmost", "rightmost", "average")
 
 

@@ -4,6 +4,7 @@ transformer   the value: vocabulary, named coordinates, embeddings, layers, outp
 options       what papers do differently: masks, softmax or hard attention, norms, answers
 forward       the pass through the layers, written once over any arithmetic
 answers       the rule by which a run answers, written once
+numbering     inputs as token numbers, by length
 running       one input or many, traces, chain of thought; a residual through some layers
 stages        what can be traced, by name; observers of a run
 undefined     0/0, told with its place
@@ -23,18 +24,19 @@ from glyptic.exact.running import Run as Run
 from glyptic.exact.running import run as run
 from glyptic.exact.running import run_batch as run_batch
 from glyptic.exact.running import run_residual as run_residual
+from glyptic.exact.running import run_stream as run_stream
 from glyptic.exact.stages import Observer as Observer
 from glyptic.exact.stages import Watch as Watch
 from glyptic.exact.stages import stages as stages
-from glyptic.exact.transformer import FeedForward as FeedForward
-from glyptic.exact.transformer import Head as Head
-from glyptic.exact.transformer import Layer as Layer
-from glyptic.exact.transformer import Norm as Norm
 from glyptic.exact.transformer import Transformer as Transformer
 from glyptic.exact.undefined import Undefined as Undefined
 from glyptic.exact.undefined import ZeroAttention as ZeroAttention
 from glyptic.exact.undefined import ZeroOutput as ZeroOutput
 from glyptic.exact.undefined import ZeroVariance as ZeroVariance
+from glyptic.exact.weights import FeedForward as FeedForward
+from glyptic.exact.weights import Head as Head
+from glyptic.exact.weights import Layer as Layer
+from glyptic.exact.weights import Norm as Norm
 
 if TYPE_CHECKING:
     from glyptic.exact.files import load as load

@@ -25,7 +25,9 @@ from glyptic.arguments import shown as brief
 from glyptic.errors import FileError, FormatError, GlypticError
 from glyptic.exact.history import frames_as_json, frames_from_json
 from glyptic.exact.options import Options
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, Weights, choices, newer_parts, parts
+from glyptic.exact.parts import choices, newer_parts, parts
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.weights import FeedForward, Head, Layer, Norm, Weights
 from glyptic.files import check_folder, quoted_path, read_bytes, read_json, recover, says, write_folder
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.text import printable

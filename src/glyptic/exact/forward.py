@@ -14,9 +14,11 @@ import numpy as np
 
 from glyptic.errors import ModelError
 from glyptic.exact.stages import UNWATCHED, Observer
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer
+from glyptic.exact.transformer import Transformer
 from glyptic.exact.undefined import ZeroAttention, ZeroVariance
+from glyptic.exact.weights import FeedForward, Head, Layer, Norm
 from glyptic.numbers import Activation, AnyFormat, Arithmetic, Codes, encode
+from glyptic.numbers.arithmetic import taken_at_once
 from glyptic.numbers.reference import root_rounded
 
 Array = Any
@@ -285,12 +287,13 @@ def run_layer(
 
 def affine(arithmetic: Arithmetic, weights: Any, bias: Array | None, x: Array) -> Array:
     """[W x + b], the sum rounded once; W x where there is no bias."""
-    product = arithmetic.linear(weights, x)
-    return product if bias is None else arithmetic.add(product, bias)
+    return taken_at_once(arithmetic, weights, bias, x)
 
 
 def hidden_units(arithmetic: Arithmetic, of: PreparedFeedForward, h: Array) -> Array:
     """[f(W_1 h + b_1)], or, with a gate, [[f(W_g h + b_g)] · [W_1 h + b_1]]."""
+    if of.gate is None and of.activation == "relu":
+        return taken_at_once(arithmetic, of.w1, of.b1, h, relu=True)
     linear = affine(arithmetic, of.w1, of.b1, h)
     if of.gate is None:
         return arithmetic.activate(of.activation, linear)

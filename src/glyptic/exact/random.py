@@ -10,7 +10,8 @@ import numpy as np
 
 from glyptic.arguments import Count, Number, Seed, check_fields, checked
 from glyptic.exact.options import Options
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Normalization, Transformer
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.weights import FeedForward, Head, Layer, Norm, Normalization
 from glyptic.numbers import Activation, AnyFormat, Codes, Exact, as_format, check_width, encode
 
 _Size = Annotated[int, Count(0, 1 << 16)]

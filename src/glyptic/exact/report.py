@@ -8,8 +8,9 @@ from textwrap import fill
 import numpy as np
 
 from glyptic.arguments import checked
+from glyptic.exact.parts import choices, newer_parts, parts
 from glyptic.exact.running import Run
-from glyptic.exact.transformer import Transformer, choices, newer_parts, parts
+from glyptic.exact.transformer import Transformer
 from glyptic.numbers import AnyFormat, Exact, as_format
 from glyptic.numbers.hosts import refusal
 from glyptic.text import printable, table

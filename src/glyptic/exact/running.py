@@ -9,16 +9,20 @@ Names of traced parts are in `stages`; patterns may have wildcards. Layers, head
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from itertools import islice
+from math import ceil
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from glyptic.arguments import checked, is_list, refused
+from glyptic.cores import cores, in_order, stop_if_unwanted
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide, named
 from glyptic.exact.forward import Prepared, State, embed, forward, prepare
@@ -30,8 +34,13 @@ from glyptic.numbers.formats import Exact
 from glyptic.numbers.hosts import Engine, arithmetic_for, engine_for
 from glyptic.showing import Showing
 
+if TYPE_CHECKING:
+    from glyptic.exact.numbering import OfOneLength
+
 _BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
-_CHUNK_BYTES = 1 << 20  # of the largest array in a chunk of the batch: what stays in a second-level cache
+_CHUNK_BYTES = 1 << 19  # of the largest array in a chunk of the batch: two of them stay in a second-level cache
+_STREAMED, _STREAMED_BYTES = 1 << 14, 1 << 27  # inputs of a batch in a stream, and what their traces may take
+_SMALLEST_SHARE = 8  # a chunk is cut so far, and no further, that all workers get some
 
 
 @dataclass(frozen=True)
@@ -103,11 +112,13 @@ def run(
 
     A run that meets 0/0 raises `ZeroAttention`, `ZeroVariance` or `ZeroOutput`, with the place.
     """
+    from glyptic.exact.numbering import by_number
+
     _check_transformer(transformer)
     tokens, steps = transformer.tokens(text), _whole(steps)
     patterns = patterns_of(transformer, trace)
     prepared = prepared_for(transformer, engine)
-    done = run_chunk(prepared, _numbers(transformer, [tokens]), steps, patterns)
+    done = run_chunk(prepared, by_number(transformer, [tokens]), steps, patterns)
     if done.failures:
         raise done.failures[0]
     chain = named(transformer, done.chains[0].tolist())
@@ -125,45 +136,124 @@ def run_batch(
     trace: Trace = (),
     engine: Engine = "auto",
     progress: Progress = None,
+    workers: int | None = None,
 ) -> Batch:
     """Run many inputs, of any lengths. One that meets 0/0 does not stop the others: it is in `failures`.
 
-    Work goes in chunks of one length and bounded memory; `progress` is called with the number of inputs that each finished.
+    Work goes in chunks of one length and bounded memory, by as many threads as there are `workers` (without a number, as many as
+    `glyptic.cores` says; fractions are run by one): what comes out is the same with any number. `progress` is called with the
+    number of inputs that each chunk finished.
     """
+    from glyptic.exact.numbering import numbered
+
     _check_transformer(transformer)
-    tokens = [transformer.tokens(text) for text in _inputs(texts)]
+    workers = _workers(workers)
+    groups = numbered(transformer, _inputs(texts))
     patterns = patterns_of(transformer, trace)
     steps = _whole(steps)
     if progress is not None and not callable(progress):
         raise refused("progress", progress, "a function of the number of inputs that were done")
     prepared = prepared_for(transformer, engine)
-    by_length: dict[int, list[int]] = {}
-    for place, item in enumerate(tokens):
-        by_length.setdefault(len(item), []).append(place)
+    if engine_for(transformer.format, transformer.options.products, engine) == "reference":
+        workers = 1
 
-    batch = len(tokens)
+    def run_piece(piece: OfOneLength) -> Chunk:
+        return run_chunk(prepared, piece.tokens.astype(np.intp), steps, patterns)
+
+    batch = sum(len(group.places) for group in groups)
     chains = np.full((batch, steps), UNDEFINED)
     logits = np.zeros((batch, len(transformer.answers)), object if isinstance(transformer.format, Exact) else np.int64)
     failures: dict[int, Undefined] = {}
     traced: dict[str, list[Any]] = {}
-    for length, places in by_length.items():
-        size = chunk_size(transformer, length + steps - 1)
-        for first in range(0, len(places), size):
-            chosen = places[first : first + size]
-            done = run_chunk(prepared, _numbers(transformer, [tokens[i] for i in chosen]), steps, patterns)
-            chains[chosen], logits[chosen] = done.chains, done.logits
-            failures.update({chosen[i]: error for i, error in done.failures.items()})
-            for name, array in done.trace.items():
-                slots = traced.setdefault(name, [None] * batch)
-                for i, place in enumerate(chosen):
-                    slots[place] = array[..., i]
-            if progress is not None:
-                progress(len(chosen))
-    return Batch(transformer, chains[:, -1], logits, failures, chains, traced)
+    pieces = [piece for group in groups for piece in _pieces(transformer, group, steps, workers)]
+    for piece, done in zip(pieces, in_order(run_piece, pieces, min(workers, max(1, len(pieces)))), strict=True):
+        chosen = piece.places.tolist()
+        chains[chosen], logits[chosen] = done.chains, done.logits
+        failures.update({chosen[i]: error for i, error in done.failures.items()})
+        for name, array in done.trace.items():
+            slots = traced.setdefault(name, [None] * batch)
+            for i, place in enumerate(chosen):
+                slots[place] = array[..., i]
+        if progress is not None:
+            progress(len(chosen))
+    return Batch(transformer, chains[:, -1], logits, dict(sorted(failures.items())), chains, traced)
+
+
+def run_stream(
+    transformer: Transformer,
+    texts: Iterable[Input],
+    *,
+    size: int | None = None,
+    steps: int = 1,
+    trace: Trace = (),
+    engine: Engine = "auto",
+    workers: int | None = None,
+) -> Iterator[Batch]:
+    """Run any number of inputs, some at a time, each time as `run_batch` does: memory holds a batch or two of them.
+
+    Inputs are taken as they are needed, from a list, a file or whatever can be gone through: `size` of them for a batch, or,
+    where it is not said, 16,384, or fewer whose traces take 128 MiB.
+
+    >>> from itertools import product
+    >>> from glyptic import programs
+    >>> T = programs.open("parity:10", "fixed:8")
+    >>> sum(batch.answers.count("YES") for batch in run_stream(T, map("".join, product("01", repeat=10)), size=256))
+    512
+    """
+    _check_transformer(transformer)
+    rest, most = iter(_inputs(texts)), _STREAMED if size is None else _count("size", size, 10**9)
+    wanted = matching(transformer, patterns_of(transformer, trace))
+    bound = _STREAMED_BYTES if size is None and wanted else None
+    longer = _whole(steps) - 1
+    bytes_of = cache(lambda length: traced_bytes(transformer, wanted, length + longer))
+
+    def taken() -> list[Input]:
+        """The next inputs: one in any case."""
+        some: list[Input] = []
+        held = 0
+        for text in islice(rest, most):
+            some.append(text)
+            if bound is not None:
+                held += bytes_of(len(transformer.tokens(text)))
+                if held >= bound:
+                    break
+        return some
+
+    def batches() -> Iterator[Batch]:
+        while some := taken():
+            yield run_batch(transformer, some, steps=steps, trace=trace, engine=engine, workers=workers)
+
+    return batches()
+
+
+def traced_bytes(transformer: Transformer, wanted: Iterable[str], length: int) -> int:
+    """What these stages of a run of a length take, as codes."""
+    total = 0
+    for stage in wanted:
+        part, of = stage.rpartition(".")[2], stage.split(".")
+        layer = transformer.layers[int(of[1])] if of[0] == "layer" else None
+        if layer is not None and "head" in of:
+            head = layer.heads[int(of[3])]
+            widths = {"query": len(head.query), "key": len(head.key), "value": len(head.value), "mixed": len(head.value)}
+            total += length * (length if part in ("scores", "weights") else widths.get(part, transformer.width))
+        elif part == "hidden" and layer is not None and layer.feed_forward is not None:
+            total += length * len(layer.feed_forward.w1)
+        else:
+            total += len(transformer.answers) if part in ("logits", "probabilities") else length * transformer.width
+    return 8 * total
+
+
+def _pieces(transformer: Transformer, group: OfOneLength, steps: int, workers: int) -> Iterator[OfOneLength]:
+    """Inputs of one length in chunks, so that each worker has some."""
+    length, count = group.tokens.shape
+    size = chunk_size(transformer, length + steps - 1)
+    if workers > 1:
+        size = min(size, max(ceil(size / _SMALLEST_SHARE), ceil(count / workers)))
+    return group.cut(size)
 
 
 def chunk_size(transformer: Transformer, length: int) -> int:
-    """How many inputs of a length go through at once, so that no array outgrows a megabyte."""
+    """How many inputs of a length go through at once, so that no array outgrows half a megabyte."""
     widths = [transformer.width, length]
     for layer in transformer.layers:
         widths += [len(head.query) for head in layer.heads] + [len(head.value) for head in layer.heads]
@@ -234,6 +324,7 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
     chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     state = State()
     for step in range(steps):
+        stop_if_unwanted()
         for new in _blocks(tokens[state.length :], len(tokens), keep):
             first, watch = state.length, Watch(wanted, codes)
             residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch)
@@ -279,11 +370,11 @@ def _check_transformer(given: Any) -> None:
         raise refused("transformer", given, "a Transformer")
 
 
-def _inputs(texts: Any) -> list[Any]:
+def _inputs(texts: Any) -> Iterable[Any]:
     """Several inputs; one text alone would be read as many of one character."""
     if not is_list(texts):
         raise refused("texts", texts, "a list of inputs; for one there is run")
-    return list(texts)
+    return texts  # type: ignore[no-any-return]
 
 
 def _whole(steps: Any) -> int:
@@ -292,6 +383,16 @@ def _whole(steps: Any) -> int:
     if steps < 1:
         raise InputError(f"steps is {steps}; a run takes at least one.")
     return int(steps)
+
+
+def _workers(workers: Any) -> int:
+    return cores() if workers is None else _count("workers", workers, 1024)
+
+
+def _count(name: str, given: Any, most: int) -> int:
+    if not isinstance(given, Integral) or isinstance(given, bool) or not 1 <= int(given) <= most:
+        raise refused(name, given, f"a whole number from 1 to {most:,}")
+    return int(given)
 
 
 def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
@@ -304,11 +405,6 @@ def _check_steps(transformer: Transformer, length: int, steps: int) -> None:
     missing = [answer for answer in transformer.answers if answer not in transformer.vocabulary]
     if steps > 1 and missing:
         raise InputError(f"chain of thought reads answers as tokens, and {missing[0]!r} is not in the vocabulary.")
-
-
-def _numbers(transformer: Transformer, inputs: Sequence[Sequence[str]]) -> np.ndarray:
-    number = {token: i for i, token in enumerate(transformer.vocabulary)}
-    return np.array([[number[token] for token in item] for item in inputs]).T
 
 
 def _fractions(codes: np.ndarray, transformer: Transformer) -> np.ndarray:

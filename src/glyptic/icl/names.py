@@ -39,7 +39,7 @@ MEANING = {
     "width": "width of `decoder`",
     "heads": "heads, each with a key, a query and a value of its own",
     "rank": "rows of every head's key and query matrix",
-    "workers": "how many cells are computed at a time",
+    "workers": "how many cells are computed at a time; by default one a core, or as many as GLYPTIC_WORKERS says",
     "backend": "where cells are computed: loky, processes of this machine; ray and dask, the cluster that RAY_ADDRESS or "
     "DASK_SCHEDULER_ADDRESS names, or one of this machine; sequential, here",
 }  # fmt: skip

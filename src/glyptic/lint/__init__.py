@@ -8,8 +8,6 @@ proved, not linted.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated
 
-from tqdm.auto import tqdm
-
 from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
 from glyptic.lint.findings import SEVERITIES, Finding, Report, Severity, Suppression
@@ -17,6 +15,7 @@ from glyptic.lint.runs import masked_keys, saturation
 from glyptic.lint.sample import Sample, look, sample_inputs
 from glyptic.lint.sums import sum_order
 from glyptic.lint.weights import dead_heads, dead_layers, fixed_last_position, flags_left_over, never_read
+from glyptic.progress import progress_bar
 
 RULES: dict[str, Callable[[Sample], Iterator[Finding]]] = {
     "masked keys": masked_keys,
@@ -54,7 +53,7 @@ def lint(
     wanted = [ignore] if isinstance(ignore, str) else list(ignore)
     suppressions = [Suppression.parse(text, list(RULES)) for text in wanted]
     sample = look(transformer, runs, progress=progress)
-    rules = tqdm([*dict.fromkeys(RULES.values())], desc="rules", unit="rule", delay=1, leave=False, disable=not progress)
+    rules = progress_bar([*dict.fromkeys(RULES.values())], desc="rules", unit="rule", disable=not progress)
     found = [finding for rule in rules for finding in rule(sample)]
     return Report.of(found, suppressions, sample.chosen)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from glyptic.arguments import affordable
 from glyptic.exact import Transformer
 from glyptic.exact.forward import Prepared
 from glyptic.exact.running import Batch, prepared_for
+from glyptic.progress import progress_bar
 
 _BEYOND = 8  # positions after two periods, of inputs that have no longest
 _STAGES = ("embedding", "embedding_norm", "*.after_*", "final_norm", "*.hidden", "*.head.*")
@@ -49,7 +49,7 @@ def look(transformer: Transformer, count: int, *, progress: bool = False) -> Sam
     """Run some inputs and trace them; what would not fit into memory is refused before."""
     texts, chosen = sample_inputs(transformer, count)
     affordable(f"the trace of {len(texts):,} runs", sum(_traced(transformer, len(text)) for text in texts))
-    with tqdm(total=len(texts), desc="runs", unit="input", delay=1, leave=False, disable=not progress) as bar:
+    with progress_bar(total=len(texts), desc="runs", unit="input", disable=not progress) as bar:
         runs = transformer.run_batch(texts, trace=_STAGES, progress=bar.update)
     return Sample(transformer, prepared_for(transformer), texts, runs, chosen)
 

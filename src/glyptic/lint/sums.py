@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.forward import visible_pairs
-from glyptic.exact.transformer import Layer
+from glyptic.exact.weights import Layer
 from glyptic.lint.findings import Finding
 from glyptic.lint.sample import Sample
 from glyptic.numbers import Exact, decode

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from glyptic.exact import Transformer
-from glyptic.exact.transformer import Head, Layer
+from glyptic.exact.weights import Head, Layer
 from glyptic.lint.findings import Finding
 from glyptic.lint.sample import Sample
 

@@ -6,21 +6,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tqdm import tqdm
-
 from glyptic.errors import GlypticError
 from glyptic.files import write_whole
 from glyptic.files.reading import read_bytes
 from glyptic.notes.documents import written
 from glyptic.notes.errata import erratum
 from glyptic.notes.tables import TABLES
+from glyptic.progress import progress_bar
 
 PAGES = {"en": "errata.md", "es": "errata.es.md"}
 
 
 def renew(folder: Path) -> None:
     """Both pages with every table made anew."""
-    for make in tqdm(TABLES.values(), desc="tables", leave=False):
+    for make in progress_bar(TABLES.values(), desc="tables"):
         make()  # kept: both documents show the same ones
     for language, name in PAGES.items():
         document = (folder / name).read_text(encoding="utf-8")

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import ModelError
-from glyptic.exact.transformer import FeedForward, Layer, Transformer
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.weights import FeedForward, Layer
 from glyptic.notes.primitives import linear
 from glyptic.numbers import AnyFormat, decode, encode
 

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import InputError, ModelError
-from glyptic.exact.transformer import FeedForward, Head, Layer, Transformer, newer_parts
+from glyptic.exact.parts import newer_parts
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.weights import FeedForward, Head, Layer
 from glyptic.numbers import AnyFormat, Codes, encode, number
 
 AT_SOURCE, NOT_SOURCE, AT_TARGET = "at_source", "not_source", "at_target"

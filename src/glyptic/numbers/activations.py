@@ -33,7 +33,7 @@ from mpmath.libmp import (
 from glyptic.arguments import is_word, shown
 from glyptic.errors import FormatError
 from glyptic.numbers.arithmetic import ACTIVATIONS, Activation
-from glyptic.numbers.exponential import _fraction
+from glyptic.numbers.exponential import MPMATH, _fraction
 from glyptic.numbers.formats import AnyFormat, Exact, Format, _as_fraction, _told, as_format, floor_log2
 
 CUBE = Fraction(44715, 10**6)  # of gelu_tanh
@@ -88,15 +88,19 @@ def _halvings(kind: str, y: Fraction) -> int:
 def _tail(kind: str, y: Fraction, precision: int) -> tuple[Fraction, Fraction]:
     """t(y), y > 0, within a relative 2^−precision: by mpmath, with bits to spare for what its argument magnifies."""
     work = precision + 32 + 4 * max(0, floor_log2(y) + 1)
+    with MPMATH:
+        tail = _tail_by_mpmath(kind, y, work)
+    middle, slack = _fraction(tail), Fraction(1, 1 << precision)
+    return middle * (1 - slack), middle * (1 + slack)
+
+
+def _tail_by_mpmath(kind: str, y: Fraction, work: int) -> object:
     number = from_rational(y.numerator, y.denominator, work)
     if kind == "gelu":
         root_half = mpf_sqrt(mpf_shift(from_int(1), -1), work)
-        tail = mpf_mul(mpf_shift(number, -1), mpf_erfc(mpf_mul(number, root_half, work), work), work)
-    else:
-        grown = mpf_exp(number if kind == "silu" else _steepness(y, work), work)
-        tail = mpf_div(number, mpf_add(from_int(1), grown, work), work)
-    middle, slack = _fraction(tail), Fraction(1, 1 << precision)
-    return middle * (1 - slack), middle * (1 + slack)
+        return mpf_mul(mpf_shift(number, -1), mpf_erfc(mpf_mul(number, root_half, work), work), work)
+    grown = mpf_exp(number if kind == "silu" else _steepness(y, work), work)
+    return mpf_div(number, mpf_add(from_int(1), grown, work), work)
 
 
 def _steepness(y: Fraction, work: int) -> object:

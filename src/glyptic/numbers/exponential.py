@@ -7,12 +7,16 @@ tight enough always rounds to one value (Ziv's strategy). The enclosure is mpmat
 from __future__ import annotations
 
 from fractions import Fraction
+from threading import RLock
 
 import numpy as np
 from mpmath.libmp import from_rational, mpf_exp, to_rational
 
 from glyptic.errors import FormatError
 from glyptic.numbers.formats import AnyFormat, Exact, Format, _as_fraction, as_format, floor_log2
+
+# mpmath keeps constants such as log 2 in two places, a value and its precision, that another thread may see half-changed.
+MPMATH = RLock()
 
 
 def exp_rounded(x: Fraction, format: str | AnyFormat) -> Fraction:
@@ -42,8 +46,9 @@ def exp_rounded(x: Fraction, format: str | AnyFormat) -> Fraction:
 
 
 def _enclose(x: Fraction, precision: int) -> tuple[Fraction, Fraction]:
-    low = mpf_exp(from_rational(x.numerator, x.denominator, precision, "f"), precision, "f")
-    high = mpf_exp(from_rational(x.numerator, x.denominator, precision, "c"), precision, "c")
+    with MPMATH:
+        low = mpf_exp(from_rational(x.numerator, x.denominator, precision, "f"), precision, "f")
+        high = mpf_exp(from_rational(x.numerator, x.denominator, precision, "c"), precision, "c")
     slack = Fraction(1, 1 << (precision - 4))
     return _fraction(low) * (1 - slack), _fraction(high) * (1 + slack)
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from glyptic.numbers import kernels, products
+from glyptic.numbers import kernels, micro, products
 from glyptic.numbers.arithmetic import Activation, Attention, Products, check_products
 from glyptic.numbers.codes import Codes, encode_plainly, to_float64
 from glyptic.numbers.exponential import exp_floats, exp_table
 from glyptic.numbers.formats import Format, as_format
 from glyptic.numbers.hosts import host_of
+from glyptic.numbers.machines import SHAPES, WRAPPERS, Vectors, vectors_here
+from glyptic.numbers.steps import NO_CLAMPS, have_room
+from glyptic.numbers.tiles import ROWS
+
+
+class Variant(NamedTuple):
+    """Which of the compiled products run, all of which agree: tests try one after another."""
+
+    vectors: Vectors | None  # None: the loops of `products`
+    clamps: int = NO_CLAMPS  # no fewer than these, whatever the bounds show
 
 
 class Compressed(NamedTuple):
@@ -22,6 +33,32 @@ class Compressed(NamedTuple):
     starts: np.ndarray
     columns: np.ndarray
     entries: np.ndarray
+
+
+class Sparse(NamedTuple):
+    """The same for tiles: left factors as `steps.Left` has them, and their sizes."""
+
+    starts: np.ndarray
+    columns: np.ndarray
+    factors: np.ndarray
+    nudged: np.ndarray
+    magnitudes: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        return self.starts.size - 1
+
+
+class Dense(NamedTuple):
+    """All entries, for tiles: those of `tiles.ROWS` rows side by side, (blocks, k, rows); their largest size, (k, blocks)."""
+
+    factors: np.ndarray
+    nudged: np.ndarray
+    magnitudes: np.ndarray
+    rows: int
+
+
+Weights = Compressed | Sparse | Dense
 
 
 class Fast:
@@ -34,13 +71,15 @@ class Fast:
     [512, -256, 65535]
     """
 
-    def __init__(self, format: str | Format, products: Products = "rounded") -> None:
+    def __init__(self, format: str | Format, products: Products = "rounded", variant: Variant | None = None) -> None:
         check_products(products)
         self.host = host_of(as_format(format), products != "rounded")
         self.format: Format = as_format(format)  # type: ignore[assignment]  # rationals have no host
         self.products = products
         readings = {"fused": kernels.Fused, "unrounded": kernels.Unrounded}
         self._inner = readings[products](self.host.rule) if products in readings else self.host.rule
+        self._variant = variant or Variant(vectors_here())
+        self._tiled = products == "rounded" and have_room(self.format, self._bits) and self._variant.vectors is not None
 
     # Values ------------------------------------------------------------------------------------------------------------
 
@@ -61,12 +100,54 @@ class Fast:
     def _one(self) -> np.ndarray:
         return self.values(encode_plainly(1, self.format, nearest=True))
 
-    def weights(self, codes: Codes) -> Compressed:
+    @property
+    def _bits(self) -> int:
+        return np.finfo(self.host.dtype).nmant + 1
+
+    @property
+    def _lanes(self) -> int:
+        assert self._variant.vectors is not None
+        return SHAPES[WRAPPERS[self._variant.vectors]].bits // (8 * np.dtype(self.host.dtype).itemsize)
+
+    @property
+    def _rule(self) -> tuple:
+        """The rule of tiles: in the wrapper of the machine's vectors."""
+        assert self._variant.vectors is not None
+        return WRAPPERS[self._variant.vectors](self.host.rule)
+
+    @property
+    def _lowest(self) -> float:
+        """The least value, in units."""
+        low = getattr(self.host.rule, "low", None)
+        return float(-self.host.rule.high if low is None else low)
+
+    def weights(self, codes: Codes) -> Weights:
         codes = np.asarray(codes)
+        if self._tiled and np.count_nonzero(codes) * 3 >= codes.size:
+            return self._dense(codes)
         rows, columns = np.nonzero(codes)
-        starts = np.searchsorted(rows, np.arange(codes.shape[0] + 1))
+        starts = np.searchsorted(rows, np.arange(codes.shape[0] + 1)).astype(np.int64)
         entries = self._number(self.values(codes[rows, columns]))
-        return Compressed(starts.astype(np.int64), columns.astype(np.int64), entries)
+        if not self._tiled:
+            return Compressed(starts, columns.astype(np.int64), entries)
+        return Sparse(starts, columns.astype(np.int64), *self._lefts(entries), np.abs(entries).astype(np.float64))
+
+    def _dense(self, codes: np.ndarray) -> Dense:
+        rows, terms = codes.shape
+        blocks = -(-rows // ROWS)
+        entries = np.zeros((blocks * ROWS, terms), self.host.dtype)
+        entries[:rows] = self._number(self.values(codes))
+        panels = np.ascontiguousarray(entries.reshape(blocks, ROWS, terms).swapaxes(1, 2))
+        magnitudes = np.ascontiguousarray(np.abs(panels).max(axis=2).T.astype(np.float64))
+        return Dense(*self._lefts(panels), magnitudes, rows)
+
+    def _lefts(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Left factors prepared for steps: see `steps.Left`."""
+        scale = 1 if self.format.is_fixed else 2.0 ** (self._bits - self.format.precision)
+        factors = numbers * self.host.dtype(scale)
+        if self.format.ties == "even" or self._variant.vectors == "unfused":
+            return factors, numbers
+        return factors, numbers * self.host.dtype(1 - 2.0**-self._bits)
 
     # Elementwise -------------------------------------------------------------------------------------------------------
 
@@ -121,14 +202,30 @@ class Fast:
 
     # Sums --------------------------------------------------------------------------------------------------------------
 
-    def linear(self, weights: Compressed, x: np.ndarray) -> np.ndarray:
-        flat = _matrix(x)
+    def linear(self, weights: Weights, x: np.ndarray) -> np.ndarray:
+        return self.affine(weights, None, x)
+
+    def affine(self, weights: Weights, bias: np.ndarray | None, x: np.ndarray, relu: bool = False) -> np.ndarray:
+        """[W x + b], and the larger of it and 0: the same as step by step, without the arrays in between."""
+        flat, rows = _matrix(x), weights.starts.size - 1 if isinstance(weights, Compressed) else weights.rows
+        if isinstance(weights, Compressed):
+            y = self._linear_by_loops(weights, flat).reshape(rows, *x.shape[1:])
+            y = y if bias is None else self.add(y, bias)
+            return self.relu(y) if relu else y
+        wide, biases = _padded(flat, self._lanes), np.zeros(rows + ROWS, self.host.dtype)
+        if bias is not None:
+            biases[:rows] = bias[:, 0, 0]
+        floor = self.host.dtype(0 if relu else self._lowest)
+        product: Callable[..., np.ndarray] = micro.dense_product if isinstance(weights, Dense) else micro.sparse_product
+        y = product(*weights, wide, biases, floor, self._variant.clamps, self._rule)
+        return (y if wide is flat else y[:, : flat.shape[1]].copy()).reshape(rows, *x.shape[1:])
+
+    def _linear_by_loops(self, weights: Compressed, flat: np.ndarray) -> np.ndarray:
         largest = np.full(flat.shape[0], self.host.rule.high)
         # Looking for the largest operands pays where each is used many times and has many columns.
         if self.products == "rounded" and flat.shape[1] >= 64 and weights.entries.size >= 12 * flat.shape[0]:
             largest = np.maximum(flat.max(axis=1), -flat.min(axis=1))
-        y = products.sparse_product(*weights, flat, largest, self._inner)
-        return y.reshape(weights.starts.size - 1, *x.shape[1:])
+        return products.sparse_product(*weights, flat, largest, self._inner)
 
     def total(self, x: np.ndarray) -> np.ndarray:
         columns = np.ascontiguousarray(x).reshape(1, x.shape[0], -1)
@@ -136,7 +233,19 @@ class Fast:
         return sums.reshape(1, *x.shape[1:])
 
     def scores(self, queries: np.ndarray, keys: np.ndarray, visible: np.ndarray) -> np.ndarray:
-        return products.attention_scores(self._number(queries), keys, visible, self._inner)
+        if not self._tiled:
+            return products.attention_scores(self._number(queries), keys, visible, self._inner)
+        return self._paired(micro.attention_scores, queries, keys, visible)
+
+    def _paired(self, kernel: Callable[..., np.ndarray], left: np.ndarray, right: np.ndarray, visible: np.ndarray) -> np.ndarray:
+        """Scores or mixtures by tiles, over batches of at least a vector."""
+        batch, lanes = left.shape[2], self._lanes
+        left, right = (np.ascontiguousarray(array) for array in (left, right))
+        if batch < lanes:
+            left, right = (_padded(x, lanes) for x in (left, right))
+        seen = np.ascontiguousarray(visible).view(np.uint8)
+        out = kernel(left, right, seen, self.host.dtype(self.host.unit), self._variant.clamps, self._rule)
+        return out if batch >= lanes else out[:, :, :batch].copy()
 
     def attention_weights(
         self, scores: np.ndarray, visible: np.ndarray, kind: Attention
@@ -168,12 +277,23 @@ class Fast:
         return np.where(best, shares[counts - 1], self.host.dtype(0))
 
     def mixture(self, weights: np.ndarray, values: np.ndarray, visible: np.ndarray) -> np.ndarray:
-        return products.attention_mixture(self._number(weights), values, visible, self._inner)
+        if not self._tiled:
+            return products.attention_mixture(self._number(weights), values, visible, self._inner)
+        return self._paired(micro.attention_mixture, weights, values, visible)
 
 
 def _matrix(x: np.ndarray) -> np.ndarray:
     """All but the first axis in one; spelled out, since there may be no rows."""
     return np.ascontiguousarray(x).reshape(x.shape[0], prod(x.shape[1:]))
+
+
+def _padded(x: np.ndarray, columns: int) -> np.ndarray:
+    """An array with zeros behind its last axis where that is shorter than these columns."""
+    if x.shape[-1] >= columns:
+        return x
+    wide = np.zeros((*x.shape[:-1], columns), x.dtype)
+    wide[..., : x.shape[-1]] = x
+    return wide
 
 
 def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,9 +20,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from glyptic.numbers.compiling import compiled
 from glyptic.numbers.formats import Format
-
-compiled = njit(nogil=True, cache=True, error_model="numpy")
 
 
 class FixedEven(NamedTuple):

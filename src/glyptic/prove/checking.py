@@ -27,6 +27,7 @@ Progress = bool | Callable[[int, int], object]  # a bar, nothing, or a function 
 BOUNDED = 5.0  # seconds of processor time that `auto` gives to bounds before it asks the solvers
 TRIED_BY_STATES, FEW_STATES = 3.0, 20_000  # seconds and states that `auto` gives to states before it makes diagrams
 ENUMERATED = 1 << 24  # combinations of values, and inputs, that `auto` still enumerates
+LONGEST_RUN = 4096  # tokens: beyond, `auto` asks states alone
 
 
 class OneLimits(TypedDict, total=False):
@@ -64,7 +65,7 @@ def check(
     seconds: Seconds | None = None,
     megabytes: Megabytes | None = None,
     engine: Engine = "auto",
-    backend: Backend = "loky",
+    backend: Backend = "auto",
     workers: Workers | None = None,
     journal: Journal | None = None,
     count_all: bool = False,
@@ -78,9 +79,10 @@ def check(
     after all where these grow too large, or a `journal` is given; dense layers are bounded box by box (`bounds`), and what that
     leaves open goes to the solvers, as do all other values. An enumeration interrupted with a `journal` goes on from there when
     it is started again. `seconds` bounds an enumeration, the diagrams, the boxes, or each question to a solver;
-    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. `terms="plain"` puts
-    layers to the solvers as they are, without the rules by which terms are simplified. `progress` shows a bar over an
-    enumeration, or is a function that is told, as it goes on, how many inputs are done and of how many.
+    `megabytes` bounds solvers only, for an enumeration takes a few megabytes a worker, however long it is. Its `workers` are
+    threads where all the work is compiled, else processes (`glyptic.parallel` has the backends). `terms="plain"` puts layers to
+    the solvers as they are, without the rules by which terms are simplified. `progress` shows a bar over an enumeration, or is a
+    function that is told, as it goes on, how many inputs are done and of how many.
 
     >>> from glyptic.numbers import Fixed
     >>> from glyptic.prove import B, Claim, Values, variables
@@ -107,7 +109,7 @@ def check(
     claim = in_format(claim, None if format is None else as_format(format))
     _refuse_idle(method, terms, journal, megabytes)
     first = None if terms == "plain" else _at_once(claim, method, seconds, journal is not None, progress, count_all)
-    if first is not None and (method in ("symbolic", "bounds", "states") or _endless(claim) or _settled(first)):
+    if first is not None and (method in ("symbolic", "bounds", "states") or _states_alone(claim) or _settled(first)):
         return first
     if method == "smt" or (method == "auto" and _too_many(claim)):
         from glyptic.prove.methods import smt
@@ -131,8 +133,10 @@ def _refuse_idle(method: Method, terms: Rules, journal: str | Path | None, megab
         raise InputError(f"megabytes bounds solvers, and method={method!r} asks none; leave it out.")
 
 
-def _endless(claim: Claim) -> bool:
-    return isinstance(claim.subject, Inputs) and claim.subject.endless
+def _states_alone(claim: Claim) -> bool:
+    """Whether nothing but states could decide it: of every length, or of inputs whose pairs of positions are too many to run."""
+    subject = claim.subject
+    return isinstance(subject, Inputs) and subject.max_length > LONGEST_RUN and subject.count > ENUMERATED
 
 
 def _at_once(
@@ -141,10 +145,10 @@ def _at_once(
     """What is said without running everything, by states, diagrams, or bounds on dense layers; None if none of these is asked."""
     subject = claim.subject
     many = method == "auto" and isinstance(subject, Inputs) and subject.count > ENUMERATED and not journal
-    if method == "states" or (many and not count_all) or (method == "auto" and _endless(claim)):  # states count nothing
+    if method == "states" or (many and not count_all) or (method == "auto" and _states_alone(claim)):  # states count nothing
         from glyptic.prove.methods import states
 
-        if method == "states" or _endless(claim):
+        if method == "states" or _states_alone(claim):
             with _bar(progress) as report:
                 return states.check(claim, seconds=seconds, report=report)
         by_states = states.check(claim, seconds=min(TRIED_BY_STATES, seconds or inf), states=FEW_STATES)
@@ -169,9 +173,9 @@ def _bar(progress: Progress) -> Iterator[Callable[[Any], object] | None]:
     if progress is not True:
         yield None
         return
-    from tqdm.auto import tqdm
+    from glyptic.progress import progress_bar
 
-    with tqdm(unit=" states", delay=1, leave=False) as bar:
+    with progress_bar(unit=" states") as bar:
 
         def report(now: Any) -> None:
             bar.set_description(f"layer {now.layer}, {now.frontier:,} left", refresh=False)

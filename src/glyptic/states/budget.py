@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from glyptic.arguments import Count
 from glyptic.errors import GlypticError
 
 MOST_STATES = 200_000
@@ -13,6 +15,7 @@ MOST_BYTES = 2 << 30  # of the rows of one layer's search
 _MANY = 40  # queries whose denominators may have as many states each as the whole search
 _EVERY = 0.5  # seconds between two reports
 
+StateCount = Annotated[int, Count(1, 1 << 27)]
 Report = Callable[["SearchProgress"], object]
 
 
@@ -72,6 +75,12 @@ class Budget:
         if self.seconds is not None and time.monotonic() - self._begun > self.seconds:
             return f"the time limit of {self.seconds:g} s"
         return ""
+
+    def ask(self) -> None:
+        """Refuse to go on once the time is over: for work that finds no new states."""
+        passed = self.over(0, 0)
+        if passed:
+            raise TooManyStates(f"layer {self.layer} passed {passed}; raise it, or {REMEDY}.", 0, 0, self.layer)
 
     def afford(self, nbytes: int, what: str, head: int) -> None:
         """Refuse a table before it is made, if it would not fit into the memory that the search may use."""

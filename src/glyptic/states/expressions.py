@@ -7,9 +7,9 @@ from glyptic.errors import InputError
 from glyptic.languages.automata import Automaton
 
 _LONGEST = 4000  # characters
+_MOST_STATES = 4000
 _SIGNS = ".|&~*+?()"  # of expressions: as symbols they are put in brackets of their own, as are longer ones
-NOTHING, EMPTY = None, ""
-_Edge = str | None
+EMPTY = ""
 
 
 @checked
@@ -21,41 +21,60 @@ def expression_of(automaton: Automaton) -> str:
     '0*1(1|00*1)*'
     """
     small = automaton.minimal()
-    start, end = "start", "end"
-    edges: dict[tuple[object, object], str] = {(start, small.start): EMPTY}
+    if len(small.moves) > _MOST_STATES:
+        raise _too_long(automaton.name)
+    ways = _Ways(len(small.moves))
+    ways.add(ways.start, small.start, EMPTY)
     for state, row in enumerate(small.moves):
         for symbol, following in zip(small.alphabet, row, strict=True):
-            edges[state, following] = _either(edges.get((state, following)), _quoted(symbol))
+            ways.add(state, following, _quoted(symbol))
     for state in small.accepting:
-        edges[state, end] = EMPTY
+        ways.add(state, ways.end, EMPTY)
     left = set(range(len(small.moves)))
     while left:
-        chosen = min(left, key=lambda q: _weight(edges, q))
+        chosen = min(left, key=ways.weight)
         left.remove(chosen)
-        _take_away(edges, chosen, automaton.name)
-    found = edges.get((start, end))
+        ways.take_away(chosen, automaton.name)
+    found = ways.out[ways.start].get(ways.end)
     return "~(.*)" if found is None else found or "()"
 
 
-def _weight(edges: dict[tuple[object, object], str], state: int) -> int:
-    into = sum(b == state and a != state for a, b in edges)
-    out = sum(a == state and b != state for a, b in edges)
-    return into * out * (1 + sum(len(text) for (a, b), text in edges.items() if state in (a, b)))
+class _Ways:
+    """Expressions of the ways between states; two more are before the start and after the end."""
+
+    def __init__(self, states: int) -> None:
+        self.start, self.end = states, states + 1
+        self.out: list[dict[int, str]] = [{} for _ in range(states + 2)]
+        self.into: list[set[int]] = [set() for _ in range(states + 2)]
+
+    def add(self, a: int, b: int, text: str) -> str:
+        self.out[a][b] = _either(self.out[a].get(b), text)
+        self.into[b].add(a)
+        return self.out[a][b]
+
+    def weight(self, state: int) -> int:
+        """How much it costs to take a state away."""
+        into, out = self.into[state] - {state}, self.out[state].keys() - {state}
+        long = sum(len(self.out[a][state]) for a in into) + sum(map(len, self.out[state].values()))
+        return len(into) * len(out) * (1 + long)
+
+    def take_away(self, state: int, name: str) -> None:
+        """Every way through a state becomes one past it."""
+        loop = self.out[state].pop(state, None)
+        around = EMPTY if not loop else f"{_grouped(loop)}*"
+        into = sorted(self.into[state] - {state})
+        for a in into:
+            before = self.out[a].pop(state)
+            for b, after in self.out[state].items():
+                if len(self.add(a, b, _joined(before, around, after))) > _LONGEST:
+                    raise _too_long(name)
+        for b in self.out[state]:
+            self.into[b].discard(state)
+        self.out[state], self.into[state] = {}, set()
 
 
-def _take_away(edges: dict[tuple[object, object], str], state: int, name: str) -> None:
-    into = [(a, text) for (a, b), text in edges.items() if b == state and a != state]
-    out = [(b, text) for (a, b), text in edges.items() if a == state and b != state]
-    loop = edges.get((state, state))
-    around = EMPTY if not loop else f"{_grouped(loop)}*"
-    for key in [key for key in edges if state in key]:
-        del edges[key]
-    for a, before in into:
-        for b, after in out:
-            way = _joined(before, around, after)
-            edges[a, b] = _either(edges.get((a, b)), way)
-            if len(edges[a, b]) > _LONGEST:
-                raise InputError(f"the expression of {name} has more than {_LONGEST:,} characters; take its automaton.")
+def _too_long(name: str) -> InputError:
+    return InputError(f"the expression of {name} has more than {_LONGEST:,} characters or states; take its automaton.")
 
 
 def _quoted(symbol: str) -> str:

@@ -18,9 +18,10 @@ from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes, Exact
 from glyptic.numbers.hosts import Engine
 from glyptic.states.budget import Budget, TooManyStates
-from glyptic.states.journal import SearchJournal, question
+from glyptic.states.columns import NEVER
+from glyptic.states.journal import Arrays, SearchJournal, need, question, within
 from glyptic.states.positionwise import Positionwise
-from glyptic.states.search import NEVER, LayerSearch
+from glyptic.states.search import LayerSearch
 from glyptic.states.streams import SILENT, VectorMachine, failed, place_of
 from glyptic.states.tables import RowTable
 
@@ -62,14 +63,11 @@ def extract(
     With a `journal` an interrupted search goes on where it was, when it is started again.
     """
     refuse_unknown(transformer)
-    if length is not None and length > budget.states:  # a state at least for each length
-        told = f"inputs of up to {length:,} tokens have at least as many states, over the budget of {budget.states:,}"
-        raise TooManyStates(f"{told}; give a smaller length, or a larger budget.", 0, 0, 0)
     at = Positionwise(transformer, engine)
     budget.layers = len(transformer.layers)
     kept = None if journal is None else SearchJournal(journal, question(transformer, length, stages))
     order: list[tuple[str, int]] = []
-    machine, sizes = embedding_machine(at, length, "embedding" in stages), []
+    machine, sizes = embedding_machine(at, length, budget, "embedding" in stages), []
     if "embedding" in stages:
         order.append(("embedding", transformer.width))
     for layer in range(len(transformer.layers)):
@@ -77,17 +75,29 @@ def extract(
             break  # every input has met 0/0: what comes after it is read no more
         budget.layer = layer
         wanted = [stage for stage in stages if stage.startswith(f"layer.{layer}.")]
-        search = LayerSearch(at, layer, machine.minimal(), budget, wanted)
+        search = LayerSearch(at, layer, machine.minimal(budget.ask), budget, wanted)
         known = kept.part(f"{layer}.") if kept is not None else {}
-        machine = VectorMachine(**known) if known else search.run(kept)
+        machine = _finished(known, search) if known else search.run(kept)
         if kept is not None and not known:
             kept.enter(f"{layer}.", vars(machine), now=True)
         sizes.append(len(machine.moves))
         order += [(stage, search.traced_widths[stage]) for stage in wanted]
     if transformer.final_norm is not None and len(machine.vectors):
-        machine = _final_norm(at, machine.minimal(), [stage for stage in stages if stage == "final_norm"])
+        machine = _final_norm(at, machine.minimal(budget.ask), budget, [stage for stage in stages if stage == "final_norm"])
         order += [(stage, transformer.width) for stage in stages if stage == "final_norm"]
     return _answered(at, machine, order, tuple(sizes))
+
+
+def _finished(known: Arrays, search: LayerSearch) -> VectorMachine:
+    """The machine of a layer that an earlier search has finished."""
+    width = search.vectors.rows.shape[1]
+    need(known.keys() == {"moves", "outputs", "vectors"} and all(array.dtype.kind == "i" for array in known.values()))
+    moves, outputs, vectors = known["moves"], known["outputs"], known["vectors"]
+    need(moves.ndim == 2 and moves.shape[1] == search.below.moves.shape[1] and 0 < len(moves) == len(outputs))
+    need(outputs.ndim == 1 and vectors.ndim == 2 and vectors.shape[1] == width and within(moves, -1, len(moves)))
+    need(within(outputs, failed(len(search.at.places)), len(vectors)))
+    need(within(vectors[:, : search.at.transformer.width], search.of.format.min_code, search.of.format.max_code + 1))
+    return VectorMachine(moves, outputs, vectors)
 
 
 def refuse_unknown(transformer: Transformer) -> None:
@@ -105,35 +115,36 @@ def refuse_unknown(transformer: Transformer) -> None:
                 raise ModelError(f"the states of a transformer with {field.name} {shown(given)} are not known; leave it out.")
 
 
-def embedding_machine(at: Positionwise, length: int | None, traced: bool = False) -> VectorMachine:
+def embedding_machine(at: Positionwise, length: int | None, budget: Budget, traced: bool = False) -> VectorMachine:
     """The machine of embeddings: which row of the positions comes next, and the last token."""
     transformer = at.transformer
-    tokens = len(transformer.vocabulary)
-    following = next_rows(transformer, length)
-    vectors = RowTable(transformer.width * (2 if traced else 1))
-    moves = np.full((1 + len(following) * tokens, tokens), -1, np.int32)
-    outputs = np.full(len(moves), SILENT)
-    moves[0] = 1 + np.arange(tokens)
-    for place, (row, after) in enumerate(following):
-        here = slice(1 + place * tokens, 1 + (place + 1) * tokens)
+    tokens, longest = len(transformer.vocabulary), len(transformer.position_embedding) if length is None else length
+    if longest > budget.states:  # a state at least for each length
+        told = f"inputs of up to {longest:,} tokens have at least as many states, over the budget of {budget.states:,}"
+        raise TooManyStates(f"{told}; give a smaller length, or a larger budget.", 0, 0, 0)
+    rows, following = next_rows(transformer, length)
+    vectors, numbers = RowTable(transformer.width * (2 if traced else 1)), {}
+    for row in dict.fromkeys(rows.tolist()):
+        budget.ask()
         embedded = at.embedded(row)
-        outputs[here] = vectors.add(np.concatenate([embedded, embedded], axis=1) if traced else embedded)
-        if after is not None:
-            moves[here] = 1 + after * tokens + np.arange(tokens)
+        numbers[row] = vectors.add(np.concatenate([embedded, embedded], axis=1) if traced else embedded)
+    outputs = np.concatenate([[SILENT], *(numbers[row] for row in rows.tolist())])
+    moves = np.full((len(outputs), tokens), -1, np.int32)
+    moves[0], goes_on = 1 + np.arange(tokens), np.repeat(following >= 0, tokens)
+    moves[1:][goes_on] = np.repeat(1 + following * tokens, tokens)[goes_on, None] + np.arange(tokens)
     return VectorMachine(moves, outputs, vectors.rows.copy())
 
 
-def next_rows(transformer: Transformer, length: int | None) -> list[tuple[int, int | None]]:
-    """The rows of the position embedding in the order in which they are read, each with the place of the next, if any."""
-    if length is None:
-        rows = range(len(transformer.position_embedding))
-        last = None if transformer.period is None else transformer.beginning
-        return [*((row, row + 1) for row in rows[:-1]), (rows[-1], last)]
-    rows_read = transformer.position_rows(0, length).tolist()
-    return [(row, i + 1 if i + 1 < length else None) for i, row in enumerate(rows_read)]
+def next_rows(transformer: Transformer, length: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of the position embedding in the order in which they are read, and of each the place of the next, or −1."""
+    if length is not None:
+        return transformer.position_rows(0, length), np.append(np.arange(1, length), -1)
+    count = len(transformer.position_embedding)
+    last = -1 if transformer.period is None else transformer.beginning
+    return np.arange(count), np.append(np.arange(1, count), last)
 
 
-def _final_norm(at: Positionwise, below: VectorMachine, stages: Sequence[str]) -> VectorMachine:
+def _final_norm(at: Positionwise, below: VectorMachine, budget: Budget, stages: Sequence[str]) -> VectorMachine:
     """The norm after the layers: where it is 0/0 once, every longer input is undefined too."""
     width, first = at.transformer.width, len(at.places)
     passed = at.final_norm(below.vectors[:, :width], stages)
@@ -146,6 +157,7 @@ def _final_norm(at: Positionwise, below: VectorMachine, stages: Sequence[str]) -
     while done < len(states):
         rows = states.rows[done:].copy()
         done = len(states)
+        budget.ask()
         following = np.full((len(rows), below.moves.shape[1]), -1, np.int32)
         for token in range(below.moves.shape[1]):
             there = np.flatnonzero(below.moves[rows[:, 0], token] >= 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from glyptic.arguments import checked, shown
@@ -47,7 +47,7 @@ def of_automaton(automaton: Automaton) -> Intended:
     )
 
 
-def majority(letter: str, vocabulary: str) -> Intended:
+def majority(letter: str, vocabulary: Sequence[str]) -> Intended:
     """Whether a letter is more than half of all tokens."""
     if letter not in vocabulary:
         raise InputError(f"majority: {shown(letter)} is not in the vocabulary {shown(vocabulary)}.")
@@ -59,8 +59,10 @@ def majority(letter: str, vocabulary: str) -> Intended:
     )
 
 
-def balanced(pair: str) -> Intended:
+def balanced(pair: Sequence[str]) -> Intended:
     """Whether brackets are balanced, to any depth; −1 is where a bracket closed that nothing had opened."""
+    if len(pair) != 2:
+        raise InputError(f"balanced: brackets are two tokens, one that opens and one that closes, and there are {len(pair)}.")
     return Intended(
         "balanced brackets",
         0,
@@ -69,8 +71,10 @@ def balanced(pair: str) -> Intended:
     )
 
 
-def first_difference(machine: Machine, intended: Intended, yes: str = "YES", no: str = "NO") -> tuple[str, ...] | None:
+def first_difference(machine: Machine, intended: Intended, yes: str = "YES", no: str | None = "NO") -> tuple[str, ...] | None:
     """A shortest text that gets another answer than yes, if it is in the language, or no, if it is not; None if there is none.
+
+    Where `no` is None, texts that are not in the language may get any answer but yes.
 
     Where the language has infinitely many states the search ends with the first difference, or, after two million pairs, with a
     refusal that says how far it came.
@@ -91,7 +95,8 @@ def first_difference(machine: Machine, intended: Intended, yes: str = "YES", no:
             known.add(pair)
             queue.append(pair)
             came.append((place, number))
-            if machine.word_of(following) != (yes if intended.accepts(pair[1]) else no):
+            said, inside = machine.word_of(following), intended.accepts(pair[1])
+            if (said == yes) != inside or (not inside and no is not None and said != no):
                 return _word(machine, came, len(came) - 1)
         if len(queue) > _MOST_PAIRS:
             length = len(_word(machine, came, place))

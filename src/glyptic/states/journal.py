@@ -20,7 +20,8 @@ from safetensors.numpy import save
 
 from glyptic.errors import FileError
 from glyptic.exact.files import names_as_json
-from glyptic.exact.transformer import Transformer, parts
+from glyptic.exact.parts import parts
+from glyptic.exact.transformer import Transformer
 from glyptic.files import quoted_path, write_whole
 
 _EVERY = 20.0  # seconds between two writes
@@ -86,3 +87,14 @@ def _seal(arrays: Arrays) -> str:
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
     return digest.hexdigest()
+
+
+def need(possible: bool) -> None:
+    """Refuse a journal that holds what no search finds."""
+    if not possible:
+        raise FileError("the journal holds what no search of this transformer finds; remove it, or choose another file.")
+
+
+def within(numbers: np.ndarray, low: int, end: int) -> bool:
+    """Whether all numbers are at least `low` and below `end`."""
+    return not numbers.size or bool(numbers.min() >= low and numbers.max() < end)

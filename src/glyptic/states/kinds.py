@@ -61,7 +61,7 @@ def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS) -> LanguageKind
     >>> print(kind_of(regular(".*01.*")))
     .*01.*: 3 states, syntactic monoid of 5 elements
       empty               no: it has 01
-      universal           no: it lacks 1
+      universal           no: it lacks 0
       finite              no: it has (1)*01
       cofinite            no: it lacks (1)*
       piecewise testable  yes
@@ -203,84 +203,85 @@ def _period(map: np.ndarray) -> tuple[int, int]:
     return period, state
 
 
-def _cycle(after: np.ndarray) -> tuple[int, int] | None:
-    """Two different nodes that lead to each other, if there are any."""
+def _components(after: np.ndarray) -> np.ndarray:
+    """Of each node a number that it shares with those that it leads to and that lead back."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
     nodes, symbols = after.shape
     source = np.repeat(np.arange(nodes), symbols)
     graph = coo_matrix((np.ones(len(source)), (source, after.ravel())), (nodes, nodes))
-    count, label = connected_components(graph, directed=True, connection="strong")
-    if count == nodes:
-        return None
+    return connected_components(graph, directed=True, connection="strong")[1]
+
+
+def _cycle(after: np.ndarray) -> tuple[int, int] | None:
+    """Two different nodes that lead to each other, if there are any."""
+    label = _components(after)
     shared = np.flatnonzero(np.bincount(label)[label] > 1)
-    return int(shared[0]), int(np.flatnonzero(label == label[shared[0]])[1])
+    return (int(shared[0]), int(np.flatnonzero(label == label[shared[0]])[1])) if len(shared) else None
 
 
 def _ordered(automaton: Automaton, shows: dict[str, str]) -> bool:
-    cycle = _cycle(np.array(automaton.moves))
+    moves = np.array(automaton.moves)
+    cycle = _cycle(moves)
     if cycle is None:
         shows["r_trivial"] = "a state that is left is never met again"
         return True
     p, q = cycle
-    there, back = _way(automaton, p, q), _way(automaton, q, p)
-    shows["r_trivial"] = f"{_spelt(there)} leads from state {p} to state {q}, and {_spelt(back)} back"
+    there, back = (_spelt(_way(automaton, a, np.arange(len(moves)) == b) or ()) for a, b in ((p, q), (q, p)))
+    shows["r_trivial"] = f"{there} leads from state {p} to state {q}, and {back} back"
     return False
 
 
-def _way(automaton: Automaton, start: int, end: int, least: int = 0) -> list[str]:
-    """A shortest word from a state to another; of at least one symbol if asked."""
-    known: dict[int, list[str]] = {} if least else {start: []}
-    queue: list[tuple[int, list[str]]] = [(start, [])]
-    for state, word in queue:
-        if end in known:
-            break
-        for symbol, following in zip(automaton.alphabet, automaton.moves[state], strict=True):
-            if following not in known:
-                known[following] = [*word, symbol]
-                queue.append((following, known[following]))
-    return known[end]
+def _way(automaton: Automaton, start: int, wanted: np.ndarray, least: int = 0) -> list[str] | None:
+    """A shortest word from a state to a wanted one, of at least one symbol if asked; None if there is none."""
+    if wanted[start] and not least:
+        return []
+    came: dict[int, tuple[int, int]] = {}  # of each state the one before it and the symbol
+    queue = [start]
+    for state in queue:
+        for symbol, following in enumerate(automaton.moves[state]):
+            if following in came or (following == start and not wanted[start]):
+                continue
+            came[following] = (state, symbol)
+            if wanted[following]:
+                return _came_by(automaton, came, start, following)
+            queue.append(following)
+    return None
+
+
+def _came_by(automaton: Automaton, came: dict[int, tuple[int, int]], start: int, end: int) -> list[str]:
+    state, symbol = came[end]
+    word = [automaton.alphabet[symbol]]
+    while state != start:
+        state, symbol = came[state]
+        word.append(automaton.alphabet[symbol])
+    return word[::-1]
 
 
 def _first(automaton: Automaton, wanted: np.ndarray, shows: dict[str, str], name: str, said: str) -> bool:
     """Whether no text but perhaps the empty one leads to a wanted state."""
-    reached = [s for s in np.flatnonzero(wanted).tolist() if _reaches(automaton, s)]
-    if not reached:
-        return True
-    shortest = min((_way(automaton, automaton.start, s, 1) for s in reached), key=len)
-    shows[name] = f"{said} {_spelt(shortest)}"
-    return False
-
-
-def _reaches(automaton: Automaton, state: int) -> bool:
-    return state != automaton.start or any(automaton.start in row for row in automaton.moves)
+    shortest = _way(automaton, automaton.start, wanted, 1)
+    if shortest is not None:
+        shows[name] = f"{said} {_spelt(shortest)}"
+    return shortest is None
 
 
 def _ends(automaton: Automaton, wanted: np.ndarray, shows: dict[str, str], name: str, said: str) -> bool:
     """Whether finitely many texts lead to a wanted state: none goes through a cycle."""
     moves = np.array(automaton.moves)
-    leads = wanted.copy()
-    for _ in range(len(moves)):
+    leads, before = wanted.copy(), -1
+    while before != (before := int(leads.sum())):
         leads |= leads[moves].any(axis=1)
-    for state in np.flatnonzero(leads).tolist():
-        try:
-            around = _way(automaton, state, state, 1)
-        except KeyError:
-            continue
-        before = _way(automaton, automaton.start, state)
-        after = min((_way(automaton, state, s) for s in _from(moves, state) if wanted[s]), key=len)
-        parts = [_spelt(before)] * bool(before) + [f"({_spelt(around)})*"] + [_spelt(after)] * bool(after)
-        shows[name] = f"it {said} {''.join(parts)}"
-        return False
-    return True
-
-
-def _from(moves: np.ndarray, state: int) -> list[int]:
-    seen, queue = {state}, [state]
-    for at in queue:
-        for following in moves[at].tolist():
-            if following not in seen:
-                seen.add(following)
-                queue.append(following)
-    return queue
+    label = _components(moves)
+    turns = (np.bincount(label)[label] > 1) | (moves == np.arange(len(moves))[:, None]).any(axis=1)
+    found = np.flatnonzero(leads & turns)
+    if not len(found):
+        return True
+    state = int(found[0])
+    here = np.arange(len(moves)) == state
+    come, around = _way(automaton, automaton.start, here) or [], _way(automaton, state, here, 1) or []
+    after = _way(automaton, state, wanted) or []
+    parts = [_spelt(come)] * bool(come) + [f"({_spelt(around)})*"] + [_spelt(after)] * bool(after)
+    shows[name] = f"it {said} {''.join(parts)}"
+    return False

@@ -19,9 +19,9 @@ from glyptic.exact.undefined import Undefined
 from glyptic.languages.automata import Automaton
 from glyptic.numbers.hosts import Engine
 from glyptic.showing import Showing
-from glyptic.states.budget import MOST_STATES, Budget, Report
+from glyptic.states.budget import MOST_STATES, Budget, Report, StateCount
+from glyptic.states.classes import classes
 from glyptic.states.extraction import Extracted, extract
-from glyptic.states.streams import quotient
 from glyptic.text import printable, table
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 UNSAID = -3  # the output of the start, before any token
 _WORDS = ("", *WORDS_BELOW)  # of the numbers −3, −2, −1
 _SHOWN_ROWS = 40
-StateCount = Annotated[int, Count(1, 1 << 27)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +139,7 @@ class Machine(Showing):
 
     def minimal(self) -> Machine:
         """The smallest machine with the same answers; it knows no places of 0/0."""
-        states, moves = quotient(self.moves, self.numbers)
+        _, states, moves = classes(self.moves, self.numbers)
         return replace(self, moves=moves, numbers=self.numbers[states], place=np.full(len(moves), -1), places=())
 
     def language(self, answer: str = "YES") -> Automaton:
@@ -155,7 +154,7 @@ class Machine(Showing):
         if answer not in known or not answer:
             raise InputError(f"{shown(answer)} is no answer of this machine; there are {', '.join(filter(None, known))}.")
         said = self.numbers == (known.index(answer) if answer in self.answers else known.index(answer) - len(known))
-        states, moves = quotient(self.moves, np.where(said, 1, 0))
+        _, states, moves = classes(self.moves, np.where(said, 1, 0))
         beyond = len(moves)  # reached where there is no further position
         listed = [tuple(beyond if t < 0 else t for t in row) for row in moves.tolist()]
         if not self.endless:

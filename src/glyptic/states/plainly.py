@@ -85,9 +85,9 @@ def _embeddings(at: Positionwise) -> PlainMachine:
     tokens = len(at.transformer.vocabulary)
     moves: list[list[int]] = [[1 + t for t in range(tokens)]]
     outputs: list[Any] = [None]
-    for row, following in next_rows(at.transformer, None):
+    for row, following in zip(*next_rows(at.transformer, None), strict=True):
         for codes in at.embedded(row):
-            moves.append([-1 if following is None else 1 + following * tokens + t for t in range(tokens)])
+            moves.append([-1 if following < 0 else 1 + following * tokens + t for t in range(tokens)])
             outputs.append(_values(at, codes))
     return PlainMachine(moves, outputs)
 

@@ -24,7 +24,7 @@ class Scalars:
         self.format: Format = arithmetic.format  # type: ignore[assignment]  # rationals are refused before
         self.products = arithmetic.products
         self.one = self.format.code(self.format.round(Fraction(1)))
-        self._has_one = self.format.value(self.one) == 1
+        self.has_one = self.format.value(self.one) == 1
 
     def add(self, x: Codes, y: Codes) -> Codes:
         return self._each(self.arithmetic.add, x, y)
@@ -68,7 +68,7 @@ class Scalars:
             return self.add(total, self.multiply(weight, value))
         shape = np.broadcast_shapes(np.shape(total), np.shape(weight), np.shape(value))
         t, w, v = (np.broadcast_to(each, shape).ravel() for each in (total, weight, value))
-        if self._has_one:  # [1·t + w·v]
+        if self.has_one:  # [1·t + w·v]
             return self.sum_of_products(np.stack([np.full_like(t, self.one), w]), np.stack([t, v])).reshape(shape)
         of, terms = self.format, zip(t.tolist(), w.tolist(), v.tolist(), strict=True)
         found = [of.code(of.round(of.value(a) + of.value(b) * of.value(c))) for a, b, c in terms]

@@ -9,42 +9,23 @@ breadth, a level at a time. Each entry moves by rows of the table that is here, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from glyptic.numbers import Codes
 from glyptic.states.budget import REMEDY, Budget, TooManyStates
-from glyptic.states.journal import SearchJournal
-from glyptic.states.normalisers import HARD, HeadLetters, Normaliser, normaliser
+from glyptic.states.columns import FAILURE, FIRST, NEVER, OUTPUT, STATE, HeadColumns, columns_of
+from glyptic.states.journal import SearchJournal, need, within
+from glyptic.states.normalisers import HARD, HeadLetters, normaliser
 from glyptic.states.positionwise import Passed, Positionwise
 from glyptic.states.scalars import Scalars
 from glyptic.states.streams import SILENT, VectorMachine, failed
 from glyptic.states.tables import RowTable
+from glyptic.states.walking import ASKED, RowSteps, follow, look_ahead
 
 _CHUNK_BYTES = 1 << 26  # of rows that are followed at once
-NEVER = np.iinfo(np.int32).max  # no 0/0 has been met
-STATE, FAILURE, OUTPUT = 0, 1, 2  # the first columns of a row
-_FIRST = 3
-
-
-@dataclass(frozen=True)
-class HeadColumns:
-    """Where a head is in a row: its nodes, its mixtures, and with unrounded first products the first letter."""
-
-    normaliser: Normaliser
-    nodes: slice
-    mixtures: slice
-    first_letter: int  # a column, or −1
-    query: np.ndarray  # of each mixture's column: its query with its bound
-    divisor: np.ndarray  # and the number of its divisor
-    weights: Codes  # (mixtures, letters)
-    values: Codes  # (mixtures, letters)
-    base: np.ndarray  # (queries · bounds, divisors) -> the first of its mixtures
-    coordinates: np.ndarray  # (d_v,) -> which of the kept coordinates holds it, or −1 for 0
-    picked: Codes  # (letters, kept): what hard attention gives
-    terms: Codes | None  # (letters, mixtures) of products, where they are rounded
-    rank: int  # the place of its 0/0
+_CELLS = 1 << 22  # entries of rows that are made between two questions whether to go on
+_AHEAD, _FARTHEST = 256, 1 << 14  # states that are looked ahead at first, and at most
+_SEEN = 1 << 16
 
 
 class LayerSearch:
@@ -58,7 +39,7 @@ class LayerSearch:
         self.first_place, ranks = at.places_of_layer(layer)
         projections = at.projections(layer, below.vectors[:, :width])
         self.heads: list[HeadColumns] = []
-        column = _FIRST
+        column = FIRST
         for h, (queries, keys, values) in enumerate(projections):
             letters = HeadLetters.of(queries, keys, values, lambda q, k, h=h: at.scores(layer, h, q, k))
             machine = normaliser(below, letters, options.attention, self.strict, self.of, budget, h)
@@ -67,7 +48,7 @@ class LayerSearch:
                 output = np.ones_like(output)  # somebody looks at what the output does not read
             mixtures = sum(map(len, machine.divisors)) * len(letters.values) * letters.values.shape[1]
             budget.afford(4 * 8 * mixtures, f"the terms of {mixtures:,} mixtures", h)
-            head = _columns(machine, self.of, output, column, ranks[h])
+            head = columns_of(machine, self.of, output, column, ranks[h])
             self.heads.append(head)
             column = max(head.mixtures.stop, head.first_letter + 1)
         self.last_head = max(ranks, default=-1)
@@ -78,32 +59,41 @@ class LayerSearch:
         self.outcomes = np.zeros((0, 2), np.int64)  # of what was asked: the number of the vector, the place of 0/0 or −1
         self.traced_widths = self._traced_widths()
         self.vectors = RowTable(below.vectors.shape[1] + sum(self.traced_widths.values()))
+        self.moves, self.done = np.full((64, below.moves.shape[1]), -1, np.int32), 0  # of the states that were followed
+        self.steps = RowSteps.of(below, self.heads, self.of, self.strict, column)
+        self.ahead, self.seen = _AHEAD, np.zeros(_SEEN, np.uint64)
 
     def run(self, journal: SearchJournal | None = None) -> VectorMachine:
         """All states that any input leads to; an interrupted search leaves what it has found in the journal."""
-        moves = self._taken_up({} if journal is None else journal.part("now."))
+        self._begin({} if journal is None else journal.part("now."))
         try:
-            self._search(moves, journal)
+            while self.done < len(self.table):
+                self._go_on()
+                self._look_around(journal)
         except KeyboardInterrupt:
             if journal is not None:
-                journal.enter("now.", self._found(moves), now=True)
+                journal.enter("now.", self._found(), now=True)
             raise
-        return VectorMachine(np.concatenate(moves), self.table.rows[:, OUTPUT].astype(np.int64), self.vectors.rows.copy())
+        said = self.table.rows[:, OUTPUT].astype(np.int64)
+        used, number = np.unique(said[said >= 0], return_inverse=True)  # not what was foreseen in vain
+        said[said >= 0] = number.ravel()
+        return VectorMachine(self.moves[: self.done].copy(), said, self.vectors.rows[used])
 
-    def _found(self, moves: list[np.ndarray]) -> dict[str, np.ndarray]:
+    def _found(self) -> dict[str, np.ndarray]:
         """What another search needs to go on: rows, moves of those that were followed, and what was asked of the layer."""
-        followed = np.concatenate(moves) if moves else np.zeros((0, self.below.moves.shape[1]), np.int32)
-        known = {"asked": self.asked.rows, "outcomes": self.outcomes, "vectors": self.vectors.rows}
-        return {"rows": self.table.rows, "moves": followed, **known}
+        known = {"asked": self.asked.rows[: len(self.outcomes)], "outcomes": self.outcomes, "vectors": self.vectors.rows}
+        return {"rows": self.table.rows, "moves": self.moves[: self.done], **known}
 
-    def _taken_up(self, before: dict[str, np.ndarray]) -> list[np.ndarray]:
-        """The start; or the rows that an earlier search found, and the moves of those that it followed."""
+    def _begin(self, before: dict[str, np.ndarray]) -> None:
+        """With the start; or with the rows that an earlier search found, and the moves of those that it followed."""
         if before:
+            self._refuse_impossible(before)
             self.table.add(before["rows"])
             self.asked.add(before["asked"])
             self.vectors.add(before["vectors"])
             self.outcomes = before["outcomes"]
-            return [before["moves"]]
+            self._enter_moves(before["moves"])
+            return
         start = np.zeros((1, self.table.rows.shape[1]), np.int64)
         start[0, FAILURE], start[0, OUTPUT] = NEVER, SILENT
         for head in self.heads:
@@ -112,28 +102,93 @@ class LayerSearch:
                 start[0, head.first_letter] = -1
             self._forget(start, head)
         self.table.add(start)
-        return []
 
-    def _search(self, moves: list[np.ndarray], journal: SearchJournal | None) -> None:
-        """Follow every state, those found first first; `moves` grows."""
-        done = sum(map(len, moves))
-        while done < len(self.table):
-            size = max(1, _CHUNK_BYTES // (8 * self.table.rows.shape[1]))
-            rows = self.table.rows[done : done + size].astype(np.int64)
-            following = self.below.moves[rows[:, STATE]]
-            place, token = np.nonzero(following >= 0)
-            led = np.full(following.shape, -1, np.int32)
-            led[place, token] = self.table.add(self._moved(rows[place], token))
-            moves.append(led)
-            done += len(rows)
-            if journal is not None and journal.due:
-                journal.enter("now.", self._found(moves))
-            self.budget.tell(len(self.table), len(self.table) - done)
-            passed = self.budget.over(len(self.table), self.table.nbytes)
-            if passed:
-                if journal is not None:
-                    journal.enter("now.", self._found(moves), now=True)
-                raise self._refusal(passed, len(self.table) - done)
+    def _refuse_impossible(self, before: dict[str, np.ndarray]) -> None:
+        """Whoever wrote a journal is believed, but not so far that a number leads out of a table."""
+        width, tokens = self.table.rows.shape[1], self.below.moves.shape[1]
+        shapes = {"rows": width, "moves": tokens, "asked": self.asked.rows.shape[1], "outcomes": 2}
+        shapes["vectors"] = self.vectors.rows.shape[1]
+        for name, columns in shapes.items():
+            array = before.get(name)
+            need(array is not None and array.ndim == 2 and array.shape[1] == columns and array.dtype.kind == "i")
+        rows, outcomes = before["rows"], before["outcomes"]
+        need(len(rows) > 0 and len(before["moves"]) <= len(rows) and len(outcomes) == len(before["asked"]))
+        need(within(rows[:, STATE], 0, len(self.below.moves)) and within(rows[:, FAILURE], 0, NEVER + 1))
+        need(within(rows[:, OUTPUT], -2 - NEVER, len(before["vectors"])) and within(before["moves"], -1, len(rows)))
+        need(within(outcomes[:, 0], -1, len(before["vectors"])) and within(outcomes[:, 1], -1, NEVER))
+        need(within(before["asked"][:, 0], 0, len(self.below.vectors)))
+        format = self.of.format
+        for head in self.heads:
+            need(within(rows[:, head.nodes], -1, len(head.normaliser.nodes)))
+            need(within(rows[:, head.mixtures], format.min_code, format.max_code + 1))
+            if head.first_letter >= 0:
+                need(within(rows[:, head.first_letter], -2, len(head.normaliser.letters.values)))
+
+    def _look_around(self, journal: SearchJournal | None) -> None:
+        """Tell how far it is, keep what was found, and stop over the budget."""
+        left = len(self.table) - self.done
+        self.budget.tell(len(self.table), left)
+        passed = self.budget.over(len(self.table), self.table.nbytes + self.asked.nbytes)
+        if journal is not None and (passed or journal.due):
+            journal.enter("now.", self._found(), now=True)
+        if passed:
+            raise self._refusal(passed, left)
+
+    def _enter_moves(self, led: np.ndarray) -> None:
+        """The moves of the states that were followed last."""
+        self._room_for_moves(self.done + len(led))
+        self.moves[self.done : self.done + len(led)] = led
+        self.done += len(led)
+
+    def _room_for_moves(self, count: int) -> None:
+        if count > len(self.moves):
+            more = np.full((max(count, 2 * len(self.moves)), self.moves.shape[1]), -1, np.int32)
+            more[: self.done] = self.moves[: self.done]
+            self.moves = more
+
+    def _go_on(self) -> None:
+        """Follow some states, those found first first."""
+        if self.steps is None:
+            self._follow_many()
+        else:
+            self._follow_compiled(self.steps)
+
+    def _follow_many(self) -> None:
+        """By operations on many rows at once."""
+        size = max(1, _CHUNK_BYTES // (8 * self.table.rows.shape[1]))
+        rows = self.table.rows[self.done : self.done + size].astype(np.int64)
+        following = self.below.moves[rows[:, STATE]]
+        place, token = np.nonzero(following >= 0)
+        led = np.full(following.shape, -1, np.int32)
+        led[place, token] = self.table.add(self._moved(rows[place], token))
+        self._enter_moves(led)
+
+    def _follow_compiled(self, steps: RowSteps) -> None:
+        """One after the other, in compiled code, until it asks something new; then the questions of those to come as well."""
+        tokens, before = steps.below.shape[1], self.done
+        fuel = max(1, _CELLS // (tokens * self.table.rows.shape[1]))
+        for each in (self.table, self.asked):
+            each.reserve(tokens)
+        self._room_for_moves(self.done + 1)
+        why, count, asked, self.done = follow(
+            steps, *self.table.room, len(self.table), self.done, self.budget.states, fuel, *self.asked.room, len(self.asked),
+            self.outcomes, self.moves, self.seen,
+        )  # fmt: skip
+        self.table.grown_to(count)
+        self.asked.grown_to(asked)
+        if why == ASKED:
+            if self.done - before >= self.ahead // 2:  # it came as far as it had looked ahead: farther pays
+                self.ahead = min(2 * self.ahead, _FARTHEST)
+            elif self.done - before < self.ahead // 8:
+                self.ahead = max(self.ahead // 2, tokens)
+            fitting = _CHUNK_BYTES // self.table.rows[0].nbytes + 1
+            most = min(max(self.ahead, min(count - self.done, _FARTHEST)), fitting)
+            self.asked.reserve(most * tokens)
+            room = self.asked.room
+            self.asked.grown_to(look_ahead(
+                steps, self.table.rows, count, self.done, most, *room, len(self.asked), self.outcomes, self.seen
+            ))  # fmt: skip
+            self._answer_new()
 
     def _moved(self, out: np.ndarray, token: np.ndarray) -> np.ndarray:
         """Rows after one more token each; they are written over."""
@@ -299,63 +354,3 @@ class LayerSearch:
             self.layer,
             *worst,
         )
-
-
-def _columns(machine: Normaliser, of: Scalars, output: Codes, first: int, rank: int) -> HeadColumns:
-    """The columns of a head: for every divisor that is asked for, the coordinates of the values that make a difference."""
-    letters = machine.letters
-    kept, coordinates = _kept_coordinates(letters.values, output)
-    nodes = slice(first, first + len(machine.bound))
-    values = letters.values[:, kept].T  # (kept, letters)
-    picked = of.sum_of_products(np.full((1, values.size), of.one), values.reshape(1, -1)).reshape(values.shape).T
-    query: list[int] = []
-    divisor: list[int] = []
-    weights: list[Codes] = []
-    base = np.full((len(machine.bound), max((len(d) for d in machine.divisors), default=0)), -1)
-    hard = machine.kind in HARD
-    for u, divisors in enumerate(() if hard or not len(kept) else machine.divisors):
-        for number, code in enumerate(divisors):
-            if machine.kind == "average":
-                share = np.where(letters.scores[u // machine.bounds] == machine.bound[u], code, 0)
-            elif code == 0:
-                continue  # 0/0 has no mixture
-            else:
-                share = of.divide(machine.exps[u], np.full(len(letters.values), code))
-            base[u, number] = len(query) * len(kept)
-            query.append(u)
-            divisor.append(number)
-            weights.append(share)
-    count = len(query) * len(kept)
-    mixtures = slice(nodes.stop, nodes.stop + count)
-    shares = np.repeat(np.array(weights, np.int64).reshape(len(query), len(letters.values)), len(kept), axis=0)
-    spread = np.tile(values, (len(query), 1))
-    terms = np.ascontiguousarray(of.multiply(shares, spread).T) if of.products == "rounded" else None
-    return HeadColumns(
-        machine,
-        nodes,
-        mixtures,
-        mixtures.stop if of.products == "unrounded" and count else -1,
-        np.repeat(np.array(query, np.int64), len(kept)),
-        np.repeat(np.array(divisor, np.int64), len(kept)),
-        shares,
-        spread,
-        base,
-        coordinates,
-        picked,
-        terms,
-        rank,
-    )
-
-
-def _kept_coordinates(values: Codes, output: Codes) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of the values that are not always 0 and that the output reads, each of equal ones once.
-
-    And of every coordinate where its mixture is among those, or −1 for 0.
-    """
-    kept: list[int] = []
-    coordinates = np.full(values.shape[1], -1)
-    for c in np.flatnonzero(values.any(axis=0) & output.any(axis=0)).tolist():
-        same = [k for k, other in enumerate(kept) if np.array_equal(values[:, other], values[:, c])]
-        coordinates[c] = same[0] if same else len(kept)
-        kept += [] if same else [c]
-    return np.array(kept, np.int64), coordinates

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glyptic.states.classes import Asked, classes
+
 SILENT = -1  # the output before the first token
 
 
@@ -21,9 +23,9 @@ class VectorMachine:
     outputs: np.ndarray
     vectors: np.ndarray
 
-    def minimal(self) -> VectorMachine:
+    def minimal(self, asked: Asked | None = None) -> VectorMachine:
         """The smallest machine with the same outputs."""
-        states, moves = quotient(self.moves, self.outputs)
+        _, states, moves = classes(self.moves, self.outputs, asked)
         return VectorMachine(moves, self.outputs[states], self.vectors)
 
 
@@ -35,54 +37,3 @@ def failed(place: int) -> int:
 def place_of(output: np.ndarray) -> np.ndarray:
     """The inverse of `failed`, of many."""
     return -2 - output
-
-
-def classes_of(moves: np.ndarray, outputs: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """The number of each state's class, and the moves of the classes, as `quotient` gives them; all states must be reached."""
-    _, joined = quotient(moves, outputs)
-    number = np.full(len(moves), -1)
-    number[0] = 0
-    queue = [0]
-    for state in queue:  # classes follow states
-        for token, following in enumerate(moves[state].tolist()):
-            if following >= 0 and number[following] < 0:
-                number[following] = joined[number[state], token]
-                queue.append(following)
-    return number.tolist(), joined
-
-
-def quotient(moves: np.ndarray, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A state of each class of states that no word tells apart, and the moves of the classes, numbered as they are discovered.
-
-    Moore's refinement: classes of equal outputs, split by the classes that their moves lead to until nothing splits.
-    """
-    outside = len(moves)  # where −1 leads
-    classes, count = _numbered(outputs), 0
-    while (now := int(classes.max(initial=-1)) + 1) != count:
-        count, signature = now, classes
-        padded = np.append(classes, now)
-        for token in range(moves.shape[1]):
-            after = padded[np.where(moves[:, token] < 0, outside, moves[:, token])]
-            signature = _numbered(signature * (now + 1) + after)
-        classes = signature
-    order = _discovered(moves, classes, count)
-    number = np.full(count + 1, -1)
-    number[classes[order]] = np.arange(len(order))
-    followed = moves[order]
-    return order, np.where(followed < 0, -1, number[classes[followed]]).astype(np.int32)
-
-
-def _numbered(values: np.ndarray) -> np.ndarray:
-    return np.unique(values, return_inverse=True)[1].reshape(values.shape)
-
-
-def _discovered(moves: np.ndarray, classes: np.ndarray, count: int) -> np.ndarray:
-    """The first state of each class that can be reached, in the order of a search by breadth from state 0."""
-    seen, found = np.zeros(count, bool), [0]
-    seen[classes[0]] = True
-    for state in found:
-        for following in moves[state].tolist():
-            if following >= 0 and not seen[classes[following]]:
-                seen[classes[following]] = True
-                found.append(following)
-    return np.array(found)

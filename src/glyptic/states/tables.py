@@ -34,7 +34,14 @@ class RowTable:
 
     def add(self, rows: np.ndarray) -> np.ndarray:
         """The number of each row; what was not there is added in order."""
-        most = self._count + len(rows)
+        self.reserve(len(rows))
+        wanted = np.ascontiguousarray(rows, self._rows.dtype)
+        numbers, self._count = insert(wanted, self._rows, self._slots, self._count)
+        return numbers
+
+    def reserve(self, more: int) -> None:
+        """Make room for so many rows more."""
+        most = self._count + more
         if most > len(self._rows):
             grown = np.zeros((max(most, 2 * len(self._rows)), self._rows.shape[1]), self._rows.dtype)
             grown[: self._count] = self.rows
@@ -42,9 +49,14 @@ class RowTable:
         if 2 * most > len(self._slots):
             self._slots = np.full(1 << int(4 * most).bit_length(), -1, np.int64)
             place(self.rows, self._slots)
-        wanted = np.ascontiguousarray(rows, self._rows.dtype)
-        numbers, self._count = insert(wanted, self._rows, self._slots, self._count)
-        return numbers
+
+    @property
+    def room(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays that compiled code enters rows into: `entered` gives numbers, and `grown_to` is told how many there are."""
+        return self._rows, self._slots
+
+    def grown_to(self, count: int) -> None:
+        self._count = count
 
 
 @compiled
@@ -66,19 +78,25 @@ def same(a, b):
 
 
 @compiled
+def entered(row, kept, slots, count):
+    """The number of a row among the `count` that are kept; if it is none of them it is appended, and its number is `count`."""
+    mask = np.uint64(len(slots) - 1)
+    slot = hashed(row) & mask
+    while slots[slot] >= 0 and not same(kept[slots[slot]], row):
+        slot = (slot + np.uint64(1)) & mask
+    if slots[slot] < 0:
+        slots[slot] = count
+        kept[count] = row
+    return slots[slot]
+
+
+@compiled
 def insert(rows, kept, slots, count):
     """The numbers of rows among those kept, new ones appended; and how many there are then."""
-    mask = np.uint64(len(slots) - 1)
     numbers = np.empty(len(rows), np.int64)
     for i in range(len(rows)):
-        slot = hashed(rows[i]) & mask
-        while slots[slot] >= 0 and not same(kept[slots[slot]], rows[i]):
-            slot = (slot + np.uint64(1)) & mask
-        if slots[slot] < 0:
-            slots[slot] = count
-            kept[count] = rows[i]
-            count += 1
-        numbers[i] = slots[slot]
+        numbers[i] = entered(rows[i], kept, slots, count)
+        count = max(count, numbers[i] + 1)
     return numbers, count
 
 

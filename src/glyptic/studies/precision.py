@@ -14,14 +14,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
-from tqdm.auto import tqdm
-
 from glyptic.arguments import Backend, Count, Workers, checked
 from glyptic.carve import FactError
 from glyptic.errors import FormatError, InputError
 from glyptic.exact import Transformer
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import Float, Format
+from glyptic.progress import progress_bar
 from glyptic.prove.checking import Method, OneLimits, RunLimits, check
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.questions import recognition
@@ -103,7 +102,7 @@ def least_precision(
     progress: bool = True,
     steps: Annotated[int, Count()] | Callable[[int], int] = 1,
     method: Method = "auto",
-    backend: Backend = "loky",
+    backend: Backend = "auto",
     workers: Workers | None = None,
     **limits: Unpack[OneLimits],
 ) -> LeastPrecision:
@@ -123,7 +122,7 @@ def least_precision(
     question = _Question(build, of, steps, largest, method, where)
     question.refuse_too_many(chosen[-1], tried_exponents)
     needs = []
-    for length, e in tqdm(cells, desc="n, e", delay=1, leave=False, disable=not progress):
+    for length, e in progress_bar(cells, desc="n, e", disable=not progress):
         needs.append(_need(question, length, e))
     named = getattr(build, "__name__", "<")
     return LeastPrecision(name or ("construction" if "<" in named else named), tuple(needs), largest)

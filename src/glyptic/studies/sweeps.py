@@ -36,7 +36,7 @@ from glyptic.carve import FactError
 from glyptic.errors import FormatError
 from glyptic.files import KeptFile
 from glyptic.numbers import AnyFormat, Exact, as_format, parse_format
-from glyptic.parallel import cores, gather
+from glyptic.parallel import gather
 from glyptic.prove.checking import Method, OneLimits, check, in_format
 from glyptic.prove.claims.claim import Claim
 from glyptic.prove.claims.expressions import ClaimError
@@ -148,7 +148,7 @@ def sweep(
     claim: ClaimOf,
     formats: str | Iterable[AnyFormat | str],
     *,
-    backend: Backend = "loky",
+    backend: Backend = "auto",
     workers: Workers | None = None,
     kept: Annotated[str | os.PathLike[str], Writable()] | None = None,
     name: str = "",
@@ -169,7 +169,7 @@ def sweep(
     known = {str(f): cell for f in wanted if store is not None and (cell := store.cell(claim, f, method, limits)) is not None}
     about: dict[str, Any] = {"known": known, "keep": store and store.enter, "progress": "formats" if progress else None}
     work = {str(format): (claim, format, method, limits) for format in wanted}
-    cells = gather(_check, work, backend, workers or cores(), **about)
+    cells = gather(_check, work, backend, workers, **about)
     return Sweep(title, {format: cell.verdict for format, cell in cells.items()})
 
 

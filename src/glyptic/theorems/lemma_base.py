@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tqdm.auto import tqdm
-
 from glyptic.arguments import Seconds, checked
 from glyptic.carve import facts as carve_facts
 from glyptic.errors import FormatError
 from glyptic.numbers import AnyFormat, Exact, Format, as_format
+from glyptic.progress import progress_bar
 from glyptic.prove.checking import check
 from glyptic.prove.claims.claim import Claim, Values
 from glyptic.prove.claims.expressions import LEAST, TRUE, B, Condition, exp, relu, variables
@@ -107,7 +106,7 @@ def lemmas(format: AnyFormat | str, *, seconds: Seconds | None = 10.0, progress:
     chosen = as_format(format)
     if isinstance(chosen, Exact):
         raise FormatError("exact rationals are not rounded, so these lemmas are not about them; choose a finite format.")
-    statements = tqdm(STATEMENTS, desc=f"lemmas of {chosen}", disable=not progress)
+    statements = progress_bar(STATEMENTS, desc=f"lemmas of {chosen}", disable=not progress)
     return [*arguments(chosen), *(decide(statement, chosen, seconds) for statement in statements)]
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.exact.transformer import Transformer, map_codes, parts
-from glyptic.parallel import cores, gather
+from glyptic.exact.parts import parts
+from glyptic.exact.transformer import Transformer, map_codes
+from glyptic.parallel import gather
 from glyptic.prove.claims.claim import Claim, Layers
 from glyptic.prove.methods import smt
 from glyptic.prove.portable.claims import digest
@@ -116,5 +117,5 @@ def break_each(names: Sequence[str], scope: str, *, kept: Path | None = None, wo
     store = None if kept is None else KeptMutations(kept)
     known = {name: one for name in names if store is not None and (one := store.find(name, scope)) is not None}
     about: dict[str, Any] = {"known": known, "keep": store and store.enter}
-    done = gather(break_all, {name: (name, scope) for name in names}, workers=workers or cores(), **about)
+    done = gather(break_all, {name: (name, scope) for name in names}, workers=workers, **about)
     return [done[name] for name in names]

@@ -39,6 +39,13 @@ class ProcessLost(GlypticError, RuntimeError):
     """A process of the run that the others do not hear any more."""
 
 
+class NothingSharded(UserWarning):
+    """A strategy that has no effect on one process."""
+
+    def __str__(self) -> str:
+        return "strategy is fsdp, and this is one process, so nothing is sharded; torchrun --nproc-per-node 2 starts two."
+
+
 @dataclass(frozen=True)
 class Team:
     """The processes of a run; mostly one."""
@@ -77,7 +84,10 @@ class Team:
             return objective
         if self.strategy == "ddp":
             ids = [self.device.index] if self.device.type == "cuda" else None
-            return nn.parallel.DistributedDataParallel(objective, device_ids=ids)
+            # Gradients live in the buckets that are sent, so nothing is copied; buffers are those of the first process anyway.
+            return nn.parallel.DistributedDataParallel(
+                objective, device_ids=ids, gradient_as_bucket_view=True, broadcast_buffers=False
+            )
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import fully_shard
 
@@ -157,14 +167,17 @@ class Team:
         whole = not list(folder.glob("shard-*.safetensors"))
         if whole and not self.sharded:
             return restore_moments(model, optimizer, read())
-        from torch.distributed.checkpoint import HuggingFaceStorageReader
+        from torch.distributed.checkpoint import CheckpointException, HuggingFaceStorageReader
         from torch.distributed.checkpoint import load as load_shards
         from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
 
         found = _sharded_moments(model, optimizer)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that one process alone is what is meant
-            load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
+            try:
+                load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
+            except CheckpointException as error:  # which is no Exception, so that nobody would tell it
+                raise ValueError(str(error)) from None
         flat = StateDictOptions(flatten_optimizer_state_dict=True)
         set_optimizer_state_dict(model, optimizer, _with_groups(model, optimizer, found), options=flat)
 

@@ -25,6 +25,7 @@ def evaluate(run: str | os.PathLike[str], which: Which = "best", *, seed: Seed |
     """
     folder = load_run(run)
     task, model = registry.open(folder.task), folder.model(which)
+    folder.check_data(task)
     task.check(model.config)
     with torch.no_grad():
         found = task.evaluate(model, folder.plan.seed if seed is None else seed)

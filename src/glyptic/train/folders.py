@@ -39,7 +39,7 @@ from glyptic.files import (
     write_whole,
 )
 from glyptic.nn.checkpoints.folders import OURS, files_of
-from glyptic.nn.checkpoints.stored import read_numbers
+from glyptic.nn.checkpoints.stored import read_headers, read_numbers
 from glyptic.nn.config import ModelConfig
 from glyptic.train.plan import Plan
 from glyptic.train.task import Task
@@ -121,6 +121,15 @@ class RunFolder:
         """The name by which the task is opened."""
         return str(self.identity()["task"])
 
+    def check_data(self, task: Task) -> None:
+        """Refuse the task of the run's name if its data are others now: what it holds out may be what the run has learned."""
+        known = self.identity().get("task_digest")
+        if known != _digest_of(task):
+            raise FileError(
+                f"{quoted_path(self.place)} was trained on other data than {shown(task.name)} has now, so that what is held out "
+                "now may have been learned; bring those data back to their place, or train anew."
+            )
+
     @property
     def plan(self) -> Plan:
         try:
@@ -135,7 +144,7 @@ class RunFolder:
         if not (self.place / which).exists():
             raise FileError(f"{quoted_path(self.place)} has no {which}/: its run has saved none yet.")
         found = nn.load(self.place / which)
-        _refuse_lost(found.state_dict(), self.place / which)
+        refuse_lost(found.state_dict(), self.place / which)
         return found
 
     # ------------------------------------------------------------------ metrics
@@ -146,10 +155,23 @@ class RunFolder:
         if not path.exists():
             return []
         lines = enumerate(read_bytes(path, _MOST_ROWS, "a file of metrics").splitlines(), 1)
-        rows = [parse_json(line, f"line {number} of {quoted_path(path)}", "a row of metrics", nan=True) for number, line in lines]
+        where = quoted_path(path)
+        try:
+            rows = [parse_json(line, f"line {number} of {where}", "a row of metrics", nan=True) for number, line in lines]
+        except FileError as error:
+            said = str(error).removesuffix(" (line 1).").rstrip(".")
+            raise FileError(f"{said}; remove that line, and the run goes on.") from None
         if not all(isinstance(row, dict) and isinstance(row.get("step"), int | float) for row in rows):
             raise FileError(f"{quoted_path(path)} is not a file of metrics: a row is an object with a step.")
         return rows
+
+    def check_there(self) -> None:
+        """Refuse to write where the run is gone: what would be made anew has no run.json, and nothing opens it."""
+        if not (self.place / RUN).exists():
+            raise FileError(
+                f"{quoted_path(self.place / RUN)} has been removed while the run was training, and no run opens without it; "
+                "train anew, into a folder that stays."
+            )
 
     def write_rows(self, rows: Iterable[Row]) -> None:
         write_whole(self.place / METRICS, "".join(json.dumps(row) + "\n" for row in rows).encode(), "the metrics")
@@ -208,18 +230,24 @@ class RunFolder:
                 f"{quoted_path(self.place / 'last')} holds another model than the run's: its {name} is "
                 f"{shown(getattr(found.config, name))}, not {shown(getattr(model.config, name))}."
             )
+        refuse_lost(found.state_dict(), self.place / "last")
         model.load_state_dict(found.state_dict())
 
-    def read_moments(self) -> dict[str, Tensor]:
+    def check_moments(self) -> None:
+        """Refuse files of moments that are not there or damaged; no numbers are read."""
         for path in self.moments():
             if not path.is_file():
-                raise FileError(f"cannot read {quoted_path(path)}: there is no such file.")
+                raise FileError(f"cannot read {quoted_path(path)}: there is no such file; remove last/ to start anew.")
+        read_headers(dict.fromkeys(self.moments()))
+
+    def read_moments(self) -> dict[str, Tensor]:
+        self.check_moments()
         found = read_numbers(self.moments())
-        _refuse_lost(found, self.place / "last")
+        refuse_lost(found, self.place / "last")
         return found
 
 
-def _refuse_lost(tensors: Mapping[str, Tensor], place: Path) -> None:
+def refuse_lost(tensors: Mapping[str, Tensor], place: Path) -> None:
     """Numbers that are not finite are no checkpoint of ours, whoever wrote them."""
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
@@ -245,12 +273,16 @@ def identity_of(task: Task, start: str, config: ModelConfig, plan: Plan) -> dict
 
     return {
         "task": task.name,
-        "task_digest": hashlib.sha256(repr(task).encode()).hexdigest()[:16],
+        "task_digest": _digest_of(task),
         "start": start,
         "model": config.to_dict(),
         "plan": asdict(plan),
         "versions": {"glyptic": glyptic.__version__, "torch": torch.__version__},
     }
+
+
+def _digest_of(task: Task) -> str:
+    return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
 
 
 def load_run(folder: str | os.PathLike[str]) -> RunFolder:

@@ -25,12 +25,16 @@ class MetricsLog(Protocol):
 class TensorBoardLog:
     """Event files in RUN/tensorboard; those of steps that are done again after a resume are purged."""
 
-    def __init__(self, folder: Path, step: int) -> None:
+    @staticmethod
+    def load() -> Any:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
             raise _missing("tensorboard") from None
-        self._writer: Any = SummaryWriter(str(folder / "tensorboard"), purge_step=step)
+        return SummaryWriter
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self._writer: Any = self.load()(str(folder / "tensorboard"), purge_step=step)
 
     def write(self, row: Mapping[str, float]) -> None:
         for name, value in row.items():
@@ -45,12 +49,16 @@ class TensorBoardLog:
 class WandbLog:
     """A run of wandb, in the mode that the environment says (WANDB_MODE=offline writes to RUN/wandb and sends nothing)."""
 
-    def __init__(self, folder: Path, step: int) -> None:
+    @staticmethod
+    def load() -> Any:
         try:
             import wandb
         except ImportError:
             raise _missing("wandb") from None
-        self._run: Any = wandb.init(project="glyptic", name=folder.absolute().name, dir=str(folder), resume="allow")
+        return wandb.init
+
+    def __init__(self, folder: Path, step: int) -> None:
+        self._run: Any = self.load()(project="glyptic", name=folder.absolute().name, dir=str(folder), resume="allow")
 
     def write(self, row: Mapping[str, float]) -> None:
         self._run.log({name: value for name, value in row.items() if name != "step"}, step=int(row["step"]))
@@ -60,6 +68,12 @@ class WandbLog:
 
 
 LOGS: dict[str, type[TensorBoardLog] | type[WandbLog]] = {"tensorboard": TensorBoardLog, "wandb": WandbLog}
+
+
+def check_logs(names: Sequence[LogName]) -> None:
+    """Refuse those whose packages are missing, before anything is begun."""
+    for name in names:
+        LOGS[name].load()
 
 
 def open_logs(names: Sequence[LogName], folder: Path, step: int) -> list[MetricsLog]:

@@ -4,15 +4,18 @@
     task = "tomita:4,held_out=0"        # a name that the registry opens
     [model]                             # fields of the model that differ from the task's own
     [plan]                              # fields of the plan that differ from the usual
-    [reach]                             # the least that the last evaluation must give; of loss, the most
+    [reach]                             # the least that the test at the end must give; of loss, the most
     [reached]                           # what it gave when it was last run, with seconds of processor time and the processor
+    [seeds.1]                           # what it gave with another seed, run once after all of the above was settled
 
 `glyptic train --recipe FILE` trains by one, `glyptic recipes` runs them all and says whether they reach what they should.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -22,13 +25,14 @@ from typing import Any
 
 from glyptic.arguments import checked, shown
 from glyptic.errors import FileError, GlypticError
-from glyptic.files import quoted_path, read_bytes
+from glyptic.files import quoted_path, read_bytes, write_whole
 from glyptic.nn.config import ModelConfig, known
 from glyptic.train.plan import Plan
-from glyptic.train.task import Task
+from glyptic.train.task import TEST, Task
 from glyptic.train.tasks import registry
 
-_PARTS: dict[str, type] = {"about": str, "task": str, "model": dict, "plan": dict, "reach": dict, "reached": dict}
+_PARTS: dict[str, type] = {"about": str, "task": str, "model": dict, "plan": dict, "reach": dict, "reached": dict,
+                           "seeds": dict}
 _MOST_BYTES = 1 << 16
 _SMALL = 4  # steps
 
@@ -44,6 +48,7 @@ class Recipe:
     plan: Plan
     reach: Mapping[str, float]
     reached: Mapping[str, Any]
+    seeds: Mapping[str, Mapping[str, Any]]
 
     def open(self) -> tuple[Task, ModelConfig]:
         """The task, and the model's config, which the task has accepted."""
@@ -93,12 +98,45 @@ def read_recipe(path: str | Path) -> Recipe:
     except GlypticError as error:
         raise FileError(f"{where}: {error}") from None
     about, model, reached = found.get("about", ""), found.get("model", {}), found.get("reached", {})
-    return Recipe(Path(path).stem, about, found["task"], model, plan, reach, reached)
+    seeds = found.get("seeds", {})
+    if not all(isinstance(row, dict) for row in seeds.values()):
+        raise FileError(f"{where}: [seeds] has a table for each seed, such as [seeds.1].")
+    return Recipe(Path(path).stem, about, found["task"], model, plan, reach, reached, seeds)
+
+
+def with_seed(recipe: Recipe, seed: int) -> Recipe:
+    """The same with another seed: of the start, the batches, and what is drawn to evaluate on."""
+    return replace(recipe, plan=replace(recipe.plan, seed=seed))
+
+
+def record(path: Path, results: Mapping[int, RecipeResult]) -> None:
+    """Write what came of each seed into the recipe's file, instead of what stands there of it: [reached] is that of its own."""
+    recipe = read_recipe(path)
+    parts = {_section(recipe, seed): done for seed, done in sorted(results.items())}
+    before = re.split(r"(?m)^(?=\[)", read_bytes(path, _MOST_BYTES, "a recipe").decode())
+    said = [part.rstrip("\n") for part in before if not part.startswith(tuple(parts))]
+    for section, done in parts.items():
+        rows = {name: f"{value:.4g}" for name, value in done.metrics.items()}
+        rows |= {"steps": f"{done.steps}", "seconds": f"{math.ceil(done.seconds)}"}
+        if section == "[reached]" and "processor" in recipe.reached:
+            rows |= {"processor": json.dumps(recipe.reached["processor"])}
+        said.append("\n".join([section, *(f"{name} = {value}" for name, value in rows.items())]))
+    order = [part for part in said if not part.startswith("[seeds.")] + [part for part in said if part.startswith("[seeds.")]
+    write_whole(path, ("\n\n".join(order) + "\n").encode())
+
+
+def _section(recipe: Recipe, seed: int) -> str:
+    return "[reached]" if seed == recipe.plan.seed else f"[seeds.{seed}]"
 
 
 @checked
 def run_recipe(recipe: Recipe, out: Path | None = None, *, small: bool = False, progress: bool = True) -> RecipeResult:
-    """Train as a recipe says; `small` takes a few steps, to see that all of it runs, and judges nothing."""
+    """Train as a recipe says, then test once, on other held-out data than the evaluations on the way have seen.
+
+    `small` takes a few steps, to see that all of it runs, and judges nothing.
+    """
+    import torch
+
     from glyptic.train.trainer import train
 
     task, config = recipe.open()
@@ -111,10 +149,8 @@ def run_recipe(recipe: Recipe, out: Path | None = None, *, small: bool = False, 
     begun = time.process_time()
     done = train(task, plan, config=config, out=out, progress=progress)
     seconds = time.process_time() - begun
-    last = done.rows[-1]
-    metrics = {
-        name.removeprefix("evaluation_"): value for name, value in last.items() if name.startswith("evaluation_")
-    }
+    with torch.no_grad():
+        metrics = task.evaluate(done.model, TEST + plan.seed)
     return RecipeResult(recipe.name, metrics, done.step, seconds, "" if small else _missed(recipe, metrics))
 
 
@@ -138,11 +174,22 @@ def recipes_in(folder: Path) -> list[Path]:
 
 def listed(recipes: Sequence[Recipe]) -> str:
     """A table in Markdown of what recipes should reach and did, as docs/tasks.md has it."""
-    rows = ["| recipe | task | should reach | reached | steps | seconds |", "|---|---|---|---|---:|---:|"]
+    rows = ["| recipe | task | should reach | reached | other seeds | steps | seconds |", "|---|---|---|---|---|---:|---:|"]
     for recipe in recipes:
         wanted = ", ".join(f"{name} {value:g}" for name, value in recipe.reach.items())
         measured = ", ".join(f"{name} {recipe.reached[name]:g}" for name in recipe.reach if name in recipe.reached)
         steps, seconds = (recipe.reached.get(name, "") for name in ("steps", "seconds"))
+        names = [name for name in recipe.reach if name != "wrong"]
+        others = ", ".join(f"{row[name]:g}" for row in recipe.seeds.values() for name in names if name in row)
         link = f"[{recipe.name}](../recipes/{recipe.name}.toml)"
-        rows.append(f"| {link} | `{recipe.task}` | {wanted} | {measured} | {steps} | {seconds} |")
+        rows.append(f"| {link} | `{recipe.task}` | {wanted} | {measured} | {others} | {steps} | {seconds} |")
     return "\n".join(rows)
+
+
+def renew_tables(folder: Path, pages: Sequence[Path]) -> None:
+    """Write the rows of `listed` into pages, in the place of those that stand there; a page has its own words above them."""
+    rows = listed([read_recipe(path) for path in recipes_in(folder)]).splitlines()[2:]
+    for page in pages:
+        before = page.read_text(encoding="utf-8").splitlines()
+        places = [number for number, line in enumerate(before) if "](../recipes/" in line and line.startswith("| [")]
+        write_whole(page, "\n".join([*before[: places[0]], *rows, *before[places[-1] + 1 :], ""]).encode())

@@ -11,14 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
-from glyptic.errors import InputError
 from glyptic.train.interruption import interruption
-
-
-class Diverged(InputError):
-    """A loss, or a gradient, that is not a finite number any more; says at which step."""
+from glyptic.train.task import Diverged
 
 
 def run_steps(
@@ -41,11 +36,6 @@ def run_steps(
                 return
             if stop:
                 raise KeyboardInterrupt
-
-
-def progress_bar(first: int, steps: int, shown: bool) -> Any:
-    """A bar over the steps; time left is on it."""
-    return tqdm(total=steps, initial=first, desc="training", disable=not shown, leave=False, dynamic_ncols=True)
 
 
 def update(

@@ -12,6 +12,7 @@ be put together from pieces that have more of them and fewer; every sequence has
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
@@ -20,6 +21,11 @@ from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
 
 IGNORED = -100  # as torch's cross_entropy has it
+TEST = 2**62  # evaluations with a seed from here on are tests: on other held-out data than those by which runs end
+
+
+class Diverged(InputError):
+    """A loss, or a gradient, that is not a finite number any more; says where."""
 
 
 class Minibatch(NamedTuple):
@@ -58,7 +64,10 @@ class Task(Protocol):
         """The mean over the targets of the batch: a scalar with a gradient. `smoothing` is that of labels, if there are any."""
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
-        """Metrics on data that no batch has, `measure` among them. The model is in eval mode; gradients are off."""
+        """Metrics on data that no batch has, `measure` among them; with a seed from `TEST` on, on others of these.
+
+        The model is in eval mode; gradients are off.
+        """
 
     def files(self) -> Mapping[str, bytes]:
         """What stands beside the weights, by name: a vocabulary.json, a tokenizer.json; often nothing."""
@@ -86,8 +95,14 @@ def rows_of(batch: Minibatch, rows: slice) -> Minibatch:
     return batch._replace(inputs=tuple(tensor[rows] for tensor in batch.inputs), targets=batch.targets[rows])
 
 
-def check_metrics(task: Task, metrics: Mapping[str, float]) -> Mapping[str, float]:
-    """The metrics of an evaluation, if they have the task's own."""
+def check_metrics(
+    task: Task, metrics: Mapping[str, float], remedy: str = "train anew, with a smaller rate"
+) -> Mapping[str, float]:
+    """The metrics of an evaluation, if they have the task's own, and say something: of logits that are not numbers one is still
+    the "greatest", so that an accuracy could be had, and would mean nothing.
+    """
     if task.measure not in metrics:
         raise InputError(f"the task {task.name} is measured by {task.measure}, and its evaluation gives {', '.join(metrics)}.")
+    if not isfinite(metrics.get("loss", 0.0)):
+        raise Diverged(f"the loss on held-out data is {metrics['loss']}: {remedy}.")
     return metrics

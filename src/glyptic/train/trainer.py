@@ -12,8 +12,10 @@ the whole of a run. With the same plan on one device, a run that was killed ends
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -28,15 +30,16 @@ from glyptic.arguments import FolderToFill, checked
 from glyptic.errors import FileError, InputError
 from glyptic.files import Content, quoted_path
 from glyptic.nn import Model, ModelConfig, build
+from glyptic.progress import progress_bar, tell
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
-from glyptic.train.distributed import STAGING, Strategy, Team, joined
-from glyptic.train.folders import MOMENTS, STATE, Row, RunFolder, RunProgress, identity_of, state_file
-from glyptic.train.metrics import LogName, MetricsLog, open_logs
-from glyptic.train.optimizer import adamw
+from glyptic.train.distributed import STAGING, NothingSharded, Strategy, Team, joined
+from glyptic.train.folders import MOMENTS, STATE, Row, RunFolder, RunProgress, identity_of, refuse_lost, state_file
+from glyptic.train.metrics import LogName, MetricsLog, check_logs, open_logs
+from glyptic.train.optimizer import adamw, moments
 from glyptic.train.plan import Plan
 from glyptic.train.schedule import rate_at
-from glyptic.train.stepping import progress_bar, run_steps, update
+from glyptic.train.stepping import run_steps, update
 from glyptic.train.task import Minibatch, Task, check_metrics, rows_of, targets_in
 
 
@@ -83,7 +86,10 @@ def train(
         raise InputError("model and config are both given, and only one could have an effect; leave one out.")
     if logs and out is None:
         raise InputError("logs are written into the folder of a run; give out as well.")
+    check_logs(logs)
     with joined(strategy, device) as team:
+        if team.size < 2 and strategy == "fsdp":
+            warnings.warn(NothingSharded(), stacklevel=3)
         if model is None:
             model = build(config or task.config(), seed=plan.seed)
         task.check(model.config)
@@ -129,7 +135,7 @@ class _Trainer:
     def run(self, logs: Sequence[LogName], shown: bool) -> Trained:
         first, steps = self.progress.step, self.plan.steps
         if first < steps and not self.progress.ended:
-            self.bar = progress_bar(first, steps, shown and self.team.leads)
+            self.bar = progress_bar(total=steps, initial=first, desc="training", disable=not (shown and self.team.leads))
             with ExitStack() as stack:
                 stack.enter_context(torch.random.fork_rng(devices=[]))
                 self.batches = stack.enter_context(Ahead(self._draw, steps))
@@ -161,8 +167,7 @@ class _Trainer:
             stop = asked > 0
             return loss
 
-        remedy = f"use a smaller rate than {plan.rate:g}{self._saved()}"
-        loss, self.norm = update(self.model.parameters(), self.optimizer, rate, plan.clip, backward, step, remedy)
+        loss, self.norm = update(self.model.parameters(), self.optimizer, rate, plan.clip, backward, step, self._remedy())
         now = time.perf_counter()
         seconds, self.clock = self.progress.seconds + now - self.clock, now
         losses, tokens = [*self.progress.losses, loss], self.progress.tokens + batch.tokens
@@ -234,11 +239,12 @@ class _Trainer:
 
     def _evaluate(self) -> Row:
         """Metrics on held-out data; the best weights are saved, and what ends a run early is noted."""
-        found = self.team.leaders(_evaluated(self.objective, self.task, self.plan.seed))
+        remedy = f"after step {self.progress.step} the weights are of no use; {self._remedy()}"
+        found = self.team.leaders(_evaluated(self.objective, self.task, self.plan.seed, remedy))
         if self.team.sharded:
             self.wrapped.reshard()
         value, done, least = found[self.task.measure], self.progress, self.task.measure == "loss"
-        better = done.best is None or (value < done.best if least else value > done.best)
+        better = math.isfinite(value) and (done.best is None or (value < done.best if least else value > done.best))
         stale = 0 if better else done.stale + 1
         best = value if better else done.best
         reached = self.plan.reach is not None and (value <= self.plan.reach if least else value >= self.plan.reach)
@@ -247,6 +253,7 @@ class _Trainer:
         self.progress = replace(done, best=best, stale=stale, ended=ended)
         if better and self.folder is not None:
             self._write("best")
+        tell(self.bar, "evaluation: " + ", ".join(f"{name} {number:.4g}" for name, number in found.items()))
         return {f"evaluation_{name}": number for name, number in found.items()}
 
     # ------------------------------------------------------------------ files
@@ -273,6 +280,7 @@ class _Trainer:
         return progress
 
     def _restore_moments(self, folder: RunFolder) -> None:
+        folder.check_moments()
         try:
             self.team.restore(self.model, self.optimizer, folder.place / "last", folder.read_moments)
         except (KeyError, ValueError, RuntimeError, TypeError) as error:
@@ -281,6 +289,7 @@ class _Trainer:
             place = quoted_path(folder.place / "last")
             said = f"the optimizer's moments in {place} are not those of its weights: remove that folder to start anew."
             raise FileError(said) from None
+        refuse_lost(_own_moments(self.model, self.optimizer), folder.place / "last")
         self.team.wait()  # nobody writes before all have read
 
     def _write(self, which: Any) -> None:
@@ -292,6 +301,7 @@ class _Trainer:
             moments = self.team.moments(self.model, self.optimizer, self.folder.place, MOMENTS)
             beside |= {**moments, STATE: state_file(self.progress, moments)}
         if self.team.leads:
+            self.folder.check_there()
             self.folder.save(which, self.model.config, weights, beside)
             shutil.rmtree(self.folder.place / STAGING, ignore_errors=True)
 
@@ -301,14 +311,16 @@ class _Trainer:
 
     def _tell(self) -> None:
         if self.folder is not None and self.team.leads:
+            self.folder.check_there()
             self.folder.write_rows(self.rows)
         for log in self.logs:
             log.write(self.rows[-1])
 
-    def _saved(self) -> str:
-        """For the sentence of a run that has diverged: what is left of it."""
+    def _remedy(self) -> str:
+        """For the sentence of a run that has diverged: what helps, and what is left of it."""
         place = None if self.folder is None else self.folder.place / "last"
-        return f"; the last checkpoint, in {quoted_path(place)}, is kept" if place is not None and place.exists() else ""
+        kept = f"; the last checkpoint, in {quoted_path(place)}, is kept" if place is not None and place.exists() else ""
+        return f"use a smaller rate than {self.plan.rate:g}{kept}"
 
     def _whole(self) -> Model:
         """The model with all of its weights, on the CPU; where they are in shards, on the first process."""
@@ -320,14 +332,19 @@ class _Trainer:
         return model.eval()
 
 
-def _evaluated(objective: Objective, task: Task, seed: int) -> Mapping[str, float]:
+def _evaluated(objective: Objective, task: Task, seed: int, remedy: str) -> Mapping[str, float]:
     """Metrics of the weights as they are."""
     before = objective.training
     objective.eval()
     with torch.no_grad():
         found = objective(evaluate=seed)
     objective.train(before)
-    return check_metrics(task, {name: float(value) for name, value in found.items()})
+    return check_metrics(task, {name: float(value) for name, value in found.items()}, remedy)
+
+
+def _own_moments(model: Model, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimizer's moments, as far as this process has them."""
+    return {name: value.to_local() if hasattr(value, "to_local") else value for name, value in moments(model, optimizer).items()}
 
 
 def _blocks(model: Model) -> list[nn.Module]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact import FeedForward, Head, Layer, Norm, Options, Transformer
-from glyptic.exact.transformer import parts
+from glyptic.exact.parts import parts
 from glyptic.languages import regular, tomita
 from glyptic.numbers import encode, parse_format
 from glyptic.prove.claims import expressions as e

@@ -58,7 +58,7 @@ Width = Annotated[int, Count(1, 10**4), _flag("width")]
 Heads = Annotated[int, Count(1, 64), _flag("heads")]
 Rank = Annotated[int, Count(1, 64), _flag("rank")]
 Layers = Annotated[int, Count(1, 1000), _flag("layers")]
-Cells = Annotated[Workers, _flag("workers")]
+Cells = Annotated[Workers | None, _flag("workers")]
 Backend = Annotated[Literal["loky", "ray", "dask", "sequential"], _flag("backend")]
 
 

@@ -29,7 +29,7 @@ class ReproduceCommand:
     out: FolderToFill = Path("icl-reproduce")
     """folder of the cells, the figures (.svg, .png) and their data (.csv)"""
     backend: flags.Backend = "loky"
-    workers: flags.Cells = 2
+    workers: flags.Cells = None
 
     def main(self) -> None:
         flags.check(self)

@@ -33,7 +33,7 @@ class SweepCommand:
     seed: flags.Seeds = (0,)
     prompts: flags.Prompts = 10_000
     backend: flags.Backend = "loky"
-    workers: flags.Cells = 2
+    workers: flags.Cells = None
     table: Literal["parquet", "csv"] | None = None
     """the format of the tidy table; by default Parquet where pyarrow is installed, else CSV"""
 

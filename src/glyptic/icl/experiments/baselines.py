@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from glyptic.arguments import checked, shown
 from glyptic.errors import MissingExtra
@@ -22,6 +21,7 @@ from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.names import Variance
 from glyptic.icl.theory.optimum import minimum_loss
 from glyptic.icl.theory.problem import Problem, ProblemError
+from glyptic.progress import progress_bar
 
 try:
     from sklearn.ensemble import GradientBoostingRegressor
@@ -144,7 +144,7 @@ def answers(baseline: Baseline, prompts: Prompts, counts: Sequence[int], progres
     True
     """
     out = np.full((prompts.count, len(counts)), np.nan)
-    rows = tqdm(range(prompts.count), desc=baseline.name, leave=False, disable=not progress)
+    rows = progress_bar(range(prompts.count), desc=baseline.name, disable=not progress)
     with _without_convergence_warnings():
         for row in rows:
             for column, k in enumerate(counts):

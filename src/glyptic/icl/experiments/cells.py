@@ -64,7 +64,7 @@ class Cell:
 
 
 def run(
-    cells: Sequence[Cell], folder: Path, backend: str = "loky", workers: int = 2, progress: bool = True
+    cells: Sequence[Cell], folder: Path, backend: str = "auto", workers: int | None = None, progress: bool = True
 ) -> list[Row]:
     """Compute the cells that are not in the folder yet; return the rows of all of them, in their order."""
     store = Path(folder) / "cells"

@@ -167,8 +167,8 @@ class Rendered:
 def reproduce(
     folder: Path,
     names: Sequence[str] = tuple(HEADLINES),
-    backend: str = "loky",
-    workers: int = 2,
+    backend: str = "auto",
+    workers: int | None = None,
     progress: bool = True,
 ) -> list[Rendered]:
     """Compute the cells of the named headlines that are not in the folder yet, and draw the figures."""
@@ -178,7 +178,7 @@ def reproduce(
     return render({name: HEADLINES[name]() for name in names}, folder, backend, workers, progress)
 
 
-def render(headlines: dict[str, Headline], folder: Path, backend: str, workers: int, progress: bool) -> list[Rendered]:
+def render(headlines: dict[str, Headline], folder: Path, backend: str, workers: int | None, progress: bool) -> list[Rendered]:
     """All cells on all workers, the long ones first; then a figure, its data and its note for each headline."""
     cells = [cell for headline in headlines.values() for cell in headline.cells]
     run(sorted(cells, key=lambda cell: cell.measure not in _LONG), folder, backend, workers, progress)

@@ -20,9 +20,10 @@ from glyptic.arguments import Count, Number, Seed, check_fields
 from glyptic.icl.experiments.learners import Learner
 from glyptic.icl.experiments.prompts import ORDINARY, Prompts, PromptShift, PromptTask, sample
 from glyptic.icl.names import Length, PromptCount, Steps
+from glyptic.progress import progress_bar
 from glyptic.train.checkpoints import Checkpoint, History, fingerprint
 from glyptic.train.schedule import rate_at
-from glyptic.train.stepping import progress_bar, run_steps, update
+from glyptic.train.stepping import run_steps, update
 
 Measure = Callable[[Any], dict[str, float]]
 
@@ -102,7 +103,7 @@ def train(
     history, losses = _uninterrupted(history, plan)
     if not history:
         history = [{"step": 0.0, "loss": _batch_loss(learner, task, plan, shift, 0).item(), **measure(learner)}]
-    bar = progress_bar(step, plan.steps, progress)
+    bar = progress_bar(total=plan.steps, initial=step, desc="training", disable=not progress)
 
     def advance(step: int, interrupted: Callable[[], bool]) -> bool:
         losses.append(_step(learner, optimizer, task, plan, shift, step))
@@ -112,7 +113,7 @@ def train(
         if step % plan.record == 0 or step == plan.steps or stop:
             history.append({"step": float(step), "loss": float(np.mean(losses)), **measure(learner)})
             losses.clear()
-            bar.set_postfix(refresh=False, loss=f"{history[-1]['loss']:.4g}")
+            bar.set_postfix_str(f"loss {history[-1]['loss']:.4g}", refresh=False)
             if saved:
                 saved.save(learner, optimizer, step, history)
         return False

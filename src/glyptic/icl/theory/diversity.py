@@ -33,12 +33,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from tqdm import tqdm
 
 from glyptic.arguments import Count, Seed, checked
 from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.optimum import optimal_blocks, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite, length_or_limit
+from glyptic.progress import progress_bar
 
 TaskCount = Annotated[int, Count(1, 10**6)]
 Draws = Annotated[int, Count(2, 10**6)]
@@ -158,7 +158,7 @@ def diversity_rows(
     M = length_or_limit("test length M", M)
     best = new_task_risk(problem, optimal_blocks(problem), M)
     rows = []
-    for T in tqdm([Count(1, 10**6)("tasks", T) for T in tasks], desc="numbers of tasks", leave=False, delay=1.0):
+    for T in progress_bar([Count(1, 10**6)("tasks", T) for T in tasks], desc="numbers of tasks"):
         rng = np.random.default_rng([seed, T])
         seen = np.array([_one_draw(problem, T, M, label_block, rng) for _ in range(draws)])
         mean, error = seen.mean(axis=0), seen.std(axis=0, ddof=1) / np.sqrt(draws)

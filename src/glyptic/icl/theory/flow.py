@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
-from tqdm import tqdm
 
 from glyptic.arguments import Number, checked
 from glyptic.icl.theory.loss import gradient, hessian
@@ -21,6 +20,7 @@ from glyptic.icl.theory.lsa import Blocks
 from glyptic.icl.theory.optimum import curvature, excess, optimal_map
 from glyptic.icl.theory.problem import Array, Problem, ProblemError, as_finite
 from glyptic.icl.theory.theorem import initial_blocks, pl_ratio
+from glyptic.progress import progress_bar
 from glyptic.showing import Showing
 
 Tolerance = Annotated[float, Number(above=0, most=1e-2)]
@@ -152,7 +152,7 @@ def solve(
     if end == 0:
         return Trajectory(problem, wanted, np.repeat(first[None], len(wanted), axis=0), unpack)
     refuse_stiffness(problem, end, size)
-    with tqdm(total=100, desc="gradient flow", unit="%", leave=False, delay=1.0) as bar:
+    with progress_bar(total=100, desc="gradient flow", unit="%") as bar:
 
         def watched(time: float, state: Array) -> Array:
             bar.update(max(0, int(100 * np.log1p(time) / np.log1p(end)) - bar.n))

@@ -20,7 +20,6 @@ from typing import Annotated
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from tqdm import tqdm
 
 from glyptic.arguments import Count, Number, Seed, checked
 from glyptic.icl.names import Deviation
@@ -31,6 +30,7 @@ from glyptic.icl.theory.optimum import curvature, minimum_loss, optimal_blocks, 
 from glyptic.icl.theory.problem import Array, Problem, ProblemError
 from glyptic.icl.theory.profile import Profile
 from glyptic.icl.theory.quartic import Quartic
+from glyptic.progress import progress_bar
 from glyptic.showing import Showing
 
 GLOBAL, SPURIOUS, SADDLE = "global minimum", "spurious minimum", "saddle"
@@ -149,7 +149,7 @@ def critical_points(problem: Problem, tries: Annotated[int, Count(0, 10**6)] = 1
     found = [optimal_blocks(problem), Blocks.from_vector(np.zeros((problem.d + 1) ** 2)), *ends]
     guesses = [p for end in ends for p in profile.critical_on(end.p1 / np.linalg.norm(end.p1))]
     guesses += list(rng.standard_normal((tries, problem.d + 1)))
-    for guess in tqdm(guesses, desc="critical points", leave=False, delay=1.0):
+    for guess in progress_bar(guesses, desc="critical points"):
         p = profile.critical_near(guess)
         if p is not None:
             found.append(Blocks.from_vector(profile.weights(p)))
@@ -220,7 +220,7 @@ def basins(
     horizon = 1e5 * slowest_time(problem)
     times = np.concatenate([[0.0], horizon * np.geomspace(1e-8, 1.0, 180)])
     batches = np.array_split(first, max(1, starts // 50))
-    batches = tqdm(batches, desc="gradient flows", unit="batch", leave=False, delay=1.0)
+    batches = progress_bar(batches, desc="gradient flows", unit="batch")
     paths = np.concatenate([_flows(quartic, batch, times) for batch in batches], axis=1)
     losses = np.array([quartic.loss(row) for row in paths])
     lost = (

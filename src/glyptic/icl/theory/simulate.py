@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from tqdm import tqdm
 
 from glyptic.arguments import Seed, checked
 from glyptic.icl.names import Dimension, Length, PromptCount, Variance
 from glyptic.icl.theory.labels import LabelLaw
 from glyptic.icl.theory.lsa import Blocks, predict
 from glyptic.icl.theory.problem import Array, ProblemError, as_finite, as_square, require_definite
+from glyptic.progress import progress_bar
 
 Sampler = Callable[[np.random.Generator, int, int], tuple[Array, Array, Array, Array]]
 """(rng, prompts, M) → x (prompts, M, d), y (prompts, M), x_q (prompts, d), target (prompts,)."""
@@ -53,7 +53,7 @@ def simulated_risk(
     left = prompts
     rng, chunk = np.random.default_rng(seed), max(1, 500_000 // (M * blocks.d))
     total = squares = 0.0
-    with tqdm(total=left, desc=label or "prompts", unit="prompt", leave=False, delay=1.0) as bar:
+    with progress_bar(total=left, desc=label or "prompts", unit="prompt") as bar:
         while left:
             size = min(chunk, left)
             x, y, x_query, target = sampler(rng, size, M)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from glyptic.exact.history import Frame, Touch
 from glyptic.look.latex import escaping
 from glyptic.look.latex.tables import Fragment, TexCell, TexRow, TexTable
+from glyptic.text import runs
 
 
 def frame_latex(frame: Frame, about: Fragment) -> str:
@@ -71,13 +72,6 @@ def _positions(touch: Touch, about: Fragment) -> TexCell:
 
 def _places(places: tuple[int, ...], about: Fragment) -> str:
     """Layers by their numbers: "layer 2", "layers 1–3, 6"."""
-    runs: list[list[int]] = []
-    for place in places:
-        if runs and place == runs[-1][-1] + 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    shown = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}--{run[-1]}" for run in runs)
     if not places:
         return about.word("no place")
-    return about.word("place" if len(places) == 1 else "places", numbers=shown)
+    return about.word("place" if len(places) == 1 else "places", numbers=runs(places, dash="--"))

@@ -14,7 +14,8 @@ import numpy as np
 from glyptic.carve.frames import count_heads, count_hidden
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
-from glyptic.exact.transformer import FeedForward, Head, Norm, newer_parts, parts
+from glyptic.exact.parts import newer_parts, parts
+from glyptic.exact.weights import FeedForward, Head, Norm
 from glyptic.look.latex import escaping
 from glyptic.look.latex.frames import history_latex
 from glyptic.look.latex.matrices import Margin, Matrix, together

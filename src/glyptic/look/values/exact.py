@@ -1,7 +1,7 @@
 """An exact run as a view: the transformer itself, an input, and what it is held against; the page runs it again, bit for bit.
 
 Where doubles do not carry the format, or the transformer has parts that the page's engine does not know (biases, activations,
-positions inside attention: `exact.transformer.newer_parts`), the page cannot compute (`Engine.refusalOf` says why): then the run
+positions inside attention: `exact.parts.newer_parts`), the page cannot compute (`Engine.refusalOf` says why): then the run
 is recorded, as texts.
 """
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from glyptic.arguments import checked, refused
 from glyptic.errors import InputError
+from glyptic.exact.parts import newer_parts, parts
 from glyptic.exact.report import show_number
 from glyptic.exact.running import Run, run
-from glyptic.exact.transformer import Input, Transformer, newer_parts, parts
+from glyptic.exact.transformer import Input, Transformer
 from glyptic.exact.undefined import Undefined, ZeroAttention, ZeroOutput, ZeroVariance
 from glyptic.look.pages import View, pack
 from glyptic.look.values.exact_data import exact_data

@@ -12,7 +12,9 @@ import numpy as np
 
 from glyptic.arguments import checked
 from glyptic.exact.history import frames_as_json
-from glyptic.exact.transformer import FeedForward, Head, Layer, Norm, Transformer, newer_parts
+from glyptic.exact.parts import newer_parts
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.weights import FeedForward, Head, Layer, Norm
 from glyptic.look.pages import pack
 from glyptic.numbers import Codes
 

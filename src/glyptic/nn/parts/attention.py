@@ -28,7 +28,7 @@ from glyptic.errors import InputError, ModelError
 from glyptic.nn.config import BACKENDS
 from glyptic.nn.parts import masks
 from glyptic.nn.speed.blocked import blocked_attention
-from glyptic.nn.speed.linear import is_emulated
+from glyptic.nn.speed.linear import as_given, taken_wide
 
 Hook = Callable[[Tensor], Tensor]
 
@@ -121,10 +121,11 @@ def attend(
         queries, keys = torch.arange(before, k.shape[2], device=q.device), torch.arange(k.shape[2], device=q.device)
         seen = masks.visible.plain(queries, keys, causal=causal, window=window)
         mask, causal, window = masks.merge.plain(seen, None if mask is None else _float(mask, q.dtype)), False, None
-    if backend != "reference" and is_emulated(q):  # the kernels' products, in float32 (see linear.py)
+    if backend != "reference" and q.dtype != torch.float32 and taken_wide(q):  # the kernels' products, in float32 (see linear.py)
         mask = mask.float() if mask is not None and mask.is_floating_point() else mask
         wide = (q.float(), k.float(), v.float())
-        out, _ = attend(*wide, mask, causal, window, scale, dropout, backend, need_weights)
+        with as_given():
+            out, _ = attend(*wide, mask, causal, window, scale, dropout, backend, need_weights)
         return out.to(q.dtype), None
     if backend == "sdpa" and not need_weights:
         return sdpa(q, k, v, mask, causal, scale, dropout), None

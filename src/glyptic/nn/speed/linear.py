@@ -1,8 +1,8 @@
-"""Matrix products, also in bfloat16 and float16 on CPUs that have no instructions for them.
+"""Matrix products, also in bfloat16 and float16 on CPUs that are slow at them.
 
-There torch falls back to a scalar loop, ten times slower than float32. Taking the operands to float32, multiplying, and
-rounding the result once gives the same numbers that the instructions give (they accumulate in float32 too) at the speed
-of float32. Where the instructions exist, nothing is done.
+Without instructions for them torch falls back to a scalar loop, ten times slower than float32; with some it is slower still than
+float32. Taking the operands to float32, multiplying, and rounding the result once is the same arithmetic that the instructions
+have (they accumulate in float32 too) at the speed of float32. `halves` finds out which is faster here.
 
 Generation multiplies a few rows, step after step. `packed` copies large matrices once into oneDNN's layout, for all steps of a
 session: products of 8 rows then take about three quarters of the time of plain ones for matrices with more outputs than inputs
@@ -13,11 +13,14 @@ measurements of a 1 M and a 10 M decoder on one CPU (AMD EPYC, AVX2).
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from glyptic.nn.speed.halves import is_widened, widened
 
 WORTH_WIDENING = 2  # rows: fewer, and copying the matrix costs more than torch's own vector product
 ROWS = range(2, 33)  # one row is a vector product, which needs no packing; for many rows packing is cheap
@@ -25,22 +28,16 @@ LARGE = 2**18  # entries of a matrix: smaller ones stay in the processor's cache
 STEPS = 16  # from so many on, packing is repaid
 
 
-def _without_instructions() -> frozenset[torch.dtype]:
-    """Half types that this CPU only emulates."""
-    kinds = {torch.bfloat16: "_is_mkldnn_bf16_supported", torch.float16: "_is_mkldnn_fp16_supported"}
-    return frozenset(
-        dtype
-        for dtype, question in kinds.items()
-        if torch.backends.mkldnn.is_available() and not getattr(torch.ops.mkldnn, question)()
-    )
+def product_type(x: Tensor) -> torch.dtype:
+    """The type in which a product of this tensor is taken: its own, or autocast's."""
+    if x.dtype == torch.float32 and x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+        return torch.get_autocast_dtype("cpu")
+    return x.dtype
 
 
-EMULATED = _without_instructions()
-
-
-def is_emulated(x: Tensor) -> bool:
+def taken_wide(x: Tensor) -> bool:
     """Whether products of this tensor should be taken in float32 and rounded."""
-    return x.dtype in EMULATED and x.device.type == "cpu"
+    return x.device.type == "cpu" and is_widened(product_type(x))
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -50,9 +47,16 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> linear(x, torch.eye(4).bfloat16()).equal(x)
     True
     """
-    if is_emulated(x) and x.numel() >= WORTH_WIDENING * x.shape[-1]:
-        return F.linear(x.float(), weight.float(), None if bias is None else bias.float()).to(x.dtype)
+    if x.numel() >= WORTH_WIDENING * x.shape[-1] and taken_wide(x):
+        half = product_type(x)
+        with as_given():
+            return widened(x.to(half), weight.to(half), None if bias is None else bias.to(half))
     return F.linear(x, weight, bias)
+
+
+def as_given() -> Any:
+    """Where products are taken in the types of their operands: autocast, which would change them, is left."""
+    return torch.autocast("cpu", enabled=False) if torch.is_autocast_enabled("cpu") else nullcontext()
 
 
 class Linear(nn.Linear):

@@ -34,11 +34,11 @@ def hides_tiles(cpuinfo: str) -> bool:
 
 def settle(environment: MutableMapping[str, str]) -> None:
     """Keep oneDNN below AMX where its tiles are hidden and the user has not said otherwise."""
-    if not any(environment.get(name) for name in SETTINGS) and hides_tiles(_cpuinfo()):
+    if not any(environment.get(name) for name in SETTINGS) and hides_tiles(cpuinfo()):
         environment[SETTINGS[0]] = BELOW_AMX
 
 
-def _cpuinfo() -> str:
+def cpuinfo() -> str:
     """What the system says of its processors; nothing where it does not say it in this way."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:

@@ -131,7 +131,7 @@ class Attention(Value):
 
 
 class Parameter(Value):
-    """An entry of a weight array, called as `glyptic.exact.transformer.parts` calls it: a constant, or free."""
+    """An entry of a weight array, called as `glyptic.exact.parts.parts` calls it: a constant, or free."""
 
     part: str
     index: tuple[int, ...]

@@ -8,7 +8,7 @@ from glyptic.errors import GlypticError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import WORDS_BELOW
 from glyptic.exact.forward import visible_pairs
-from glyptic.exact.transformer import parts
+from glyptic.exact.parts import parts
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.claims.scopes import check_grammar, check_scopes

@@ -13,12 +13,12 @@ import numpy as np
 
 from glyptic.arguments import Count, checked
 from glyptic.exact import Transformer
-from glyptic.exact.transformer import parts
+from glyptic.exact.parts import parts
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.prove.claims.expressions import ClaimError, entry_name, name_of_value
 
 Place = tuple[str, int]  # a coordinate at a position
-Entry = tuple[str, tuple[int, ...]]  # a place in a weight array: the part's name, as `exact.transformer.parts` says it
+Entry = tuple[str, tuple[int, ...]]  # a place in a weight array: the part's name, as `exact.parts.parts` says it
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,10 @@ class Inputs:
     @property
     def count(self) -> float:
         """How many inputs there are, which may be ∞."""
-        return inf if self.endless else sum(len(self.vocabulary) ** n for n in self.lengths)
+        if self.endless:
+            return inf
+        tokens, first, end = len(self.vocabulary), self.min_length, int(self.max_length) + 1
+        return end - first if tokens == 1 else (tokens**end - tokens**first) // (tokens - 1)
 
 
 @checked

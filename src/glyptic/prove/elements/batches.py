@@ -10,9 +10,10 @@ import numpy as np
 
 from glyptic.exact.answers import UNDEFINED, WORDS_BELOW, decide
 from glyptic.exact.forward import forward
+from glyptic.exact.parts import parts
 from glyptic.exact.running import prepared_for
 from glyptic.exact.stages import Watch
-from glyptic.exact.transformer import Transformer, map_codes, parts
+from glyptic.exact.transformer import Transformer, map_codes
 from glyptic.numbers import Arithmetic, Codes, encode
 from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from glyptic import __version__
 from glyptic.arguments import Folder, Number, Seconds, checked
 from glyptic.errors import FileError, GlypticError, InputError
-from glyptic.exact.transformer import choices
+from glyptic.exact.parts import choices
 from glyptic.files import quoted_path, recover, sentences, write_folder
 from glyptic.numbers import Exact
 from glyptic.prove.checking import in_format
@@ -112,8 +112,9 @@ def _refuse(claim: Claim, verdict: Verdict) -> None:
         raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
     for each in getattr(claim.subject, "transformers", {}).values():
         for name, chosen in choices(each).items():
-            if name.endswith(".activation"):
-                raise InputError(f"{name} is {chosen}, and the checker of a folder computes relu alone; nothing is exported.")
+            if name.endswith(".activation") and not isinstance(claim.subject, Inputs):
+                said = "the question to solvers that a folder holds knows relu alone; claims on inputs can be exported."
+                raise InputError(f"{name} is {chosen}, and {said}")
     try:
         predicates = {node.name: node.predicate for node in predicates_of(claim)}
         claim_from_json(json.loads(json.dumps(claim_to_json(claim))), predicates)

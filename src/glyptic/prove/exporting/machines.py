@@ -10,20 +10,21 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from glyptic.arguments import Count, Folder, checked
+from glyptic.arguments import Count, Folder, Seconds, checked
 from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import named
-from glyptic.exact.transformer import choices
 from glyptic.files import write_folder
 from glyptic.prove.exporting.folder import check_target, programs
 from glyptic.prove.portable.transformers import transformer_to_json
-from glyptic.states.budget import MOST_STATES, Budget
+from glyptic.states.budget import MOST_STATES, Budget, StateCount
+from glyptic.states.classes import classes
+from glyptic.states.columns import FAILURE, NEVER, OUTPUT, STATE, HeadColumns
 from glyptic.states.extraction import embedding_machine, refuse_unknown
 from glyptic.states.normalisers import HARD
 from glyptic.states.positionwise import Positionwise
-from glyptic.states.search import FAILURE, NEVER, OUTPUT, STATE, HeadColumns, LayerSearch
-from glyptic.states.streams import VectorMachine, classes_of
+from glyptic.states.search import LayerSearch
+from glyptic.states.streams import VectorMachine
 
 _LOST = -2  # all places of 0/0 in one
 
@@ -33,24 +34,29 @@ def export_machine(
     folder: Annotated[str | os.PathLike[str], Folder()],
     transformer: Transformer,
     *,
-    states: Annotated[int, Count()] = MOST_STATES,
+    states: StateCount = MOST_STATES,
     length: Annotated[int, Count()] | None = None,
+    seconds: Seconds | None = None,
+    progress: Any = None,
 ) -> Path:
     """Write the machine of a transformer into a new folder: `python FOLDER/check.py FOLDER` checks it without Glyptic."""
     target = Path(folder)
-    check_target(target)
-    refuse_unknown(transformer)
-    if transformer.options.products == "unrounded":
-        raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
-    for part, chosen in choices(transformer).items():
-        if part.endswith(".activation"):
-            raise InputError(f"{part} is {chosen!r}, and the checker of a folder computes relu alone; nothing is exported.")
+    check_exportable(target, transformer)
     model = _json(transformer_to_json(transformer))
-    machine = machine_to_json(transformer, Budget(states), length)
+    budget = Budget(states, seconds=seconds, report=progress if callable(progress) else None)
+    machine = machine_to_json(transformer, budget, length)
     machine["model_sha256"] = hashlib.sha256(model).hexdigest()
     files = {"model.json": model, "machine.json": _json(machine), **{n: t.encode() for n, t in programs().items()}}
     write_folder(target, files)
     return target
+
+
+def check_exportable(target: Path, transformer: Transformer) -> None:
+    """Refuse a place where something is already, and a transformer whose machine the checker cannot check."""
+    check_target(target)
+    refuse_unknown(transformer)
+    if transformer.options.products == "unrounded":
+        raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
 
 
 def _json(content: Any) -> bytes:
@@ -59,14 +65,15 @@ def _json(content: Any) -> bytes:
 
 def machine_to_json(transformer: Transformer, budget: Budget, length: int | None = None) -> dict[str, Any]:
     """Every layer's states with what they hold, and the smallest machine with the answers."""
-    at = Positionwise(transformer)
-    found, layers = embedding_machine(at, length), []
-    embedding, machine = _joined(found)
+    at, budget.layers = Positionwise(transformer), len(transformer.layers)
+    found, layers = embedding_machine(at, length, budget), []
+    embedding, machine = _joined(found, budget)
     for number in range(len(transformer.layers)):
+        budget.layer = number
         search = LayerSearch(at, number, machine, budget, ())
         found = _lost_in_one(search.run())
-        classes, machine = _joined(found)
-        layers.append(_layer(search, found, classes))
+        joined, machine = _joined(found, budget)
+        layers.append(_layer(search, found, joined))
     numbers = np.full(len(found.outputs), _LOST)
     said = found.outputs >= 0
     vectors = found.vectors
@@ -78,13 +85,11 @@ def machine_to_json(transformer: Transformer, budget: Budget, length: int | None
     if len(vectors):
         numbers[said] = at.answers(vectors)[0][found.outputs[said]]
     numbers[0] = -3
-    classes, moves = classes_of(found.moves, numbers)
-    answers: list[str | None] = [None] * (max(classes) + 1)
-    for state, number in enumerate(numbers.tolist()):
-        answers[classes[state]] = None if state == 0 else named(transformer, [number])[0]
+    number_of, states, moves = classes(found.moves, numbers, budget.ask)
+    answers = [None if state == 0 else named(transformer, [int(numbers[state])])[0] for state in states.tolist()]
     return {
         "kind": "glyptic.machine", "version": 1, "model_sha256": "", "length": length, "embedding": embedding, "layers": layers,
-        "answers": answers, "moves": moves.tolist(), "classes": classes,
+        "answers": answers, "moves": moves.tolist(), "classes": number_of.tolist(),
     }  # fmt: skip
 
 
@@ -95,12 +100,10 @@ def _refuse_left(found: VectorMachine, said: np.ndarray) -> None:
         raise InputError("the final norm is 0/0 at some position of an input that goes on; such a machine is not exported.")
 
 
-def _joined(machine: VectorMachine) -> tuple[list[int], VectorMachine]:
+def _joined(machine: VectorMachine, budget: Budget) -> tuple[list[int], VectorMachine]:
     """The class of each state, and the machine of classes."""
-    classes, moves = classes_of(machine.moves, machine.outputs)
-    first = {number: state for state, number in reversed(list(enumerate(classes)))}
-    chosen = np.array([first[number] for number in range(len(moves))])
-    return classes, VectorMachine(moves, machine.outputs[chosen], machine.vectors)
+    number, states, moves = classes(machine.moves, machine.outputs, budget.ask)
+    return number.tolist(), VectorMachine(moves, machine.outputs[states], machine.vectors)
 
 
 def _lost_in_one(machine: VectorMachine) -> VectorMachine:
@@ -112,7 +115,7 @@ def _layer(search: LayerSearch, found: VectorMachine, classes: list[int]) -> dic
     for number, row in enumerate(rows.tolist()):
         lost = row[FAILURE] < NEVER or (row[OUTPUT] < 0 and number > 0)
         held = ([], []) if lost else _held(search, row)
-        vector = None if lost or number == 0 else found.vectors[row[OUTPUT]].tolist()
+        vector = None if lost or number == 0 else found.vectors[found.outputs[number]].tolist()
         states.append({"below": row[STATE], "lost": lost, "vector": vector, "kept": held[0], "mixed": held[1]})
     heads = [
         {"queries": head.normaliser.letters.queries.tolist(), "bounds": head.normaliser.bound.tolist()} for head in search.heads

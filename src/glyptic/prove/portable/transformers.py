@@ -16,7 +16,7 @@ from glyptic.errors import FileError, FormatError
 from glyptic.exact import Norm, Options, Transformer
 from glyptic.exact.answers import WORDS_BELOW
 from glyptic.exact.files import StoredArrays, names_as_json
-from glyptic.exact.transformer import parts
+from glyptic.exact.parts import parts
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.prove.portable.reading import JsonPart, is_coordinate, is_token
 from glyptic.text import quoted

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from glyptic.exact import Transformer
+from glyptic.exact.parts import choices
 from glyptic.exact.running import prepared_for
-from glyptic.exact.transformer import choices
 from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 import torch
-from tqdm.auto import tqdm
 
 from glyptic import figures
 from glyptic.arguments import checked
 from glyptic.files import KeptFile, make_folder
 from glyptic.nn import Model
+from glyptic.progress import progress_bar
 from glyptic.train.plan import Plan
 from glyptic.train.task import Task
 from glyptic.train.tasks import registry
@@ -95,7 +95,7 @@ def experiment(name: StudyName, out: Path, *, small: bool = False, progress: boo
     )
     rows: list[Row] = []
     trials = study.trials(small)
-    for trial in tqdm(trials, desc=name, unit="training", disable=not progress, leave=False):
+    for trial in progress_bar(trials, desc=name, unit="training", disable=not progress):
         found = kept.find(trial.name, trial.question, lambda row: row["numbers"])
         if found is None:
             found = study.measured(trial)

@@ -281,14 +281,32 @@ def _asked(problems: Rows, equals: int) -> Rows:
 
 # By their names -----------------------------------------------------------------------------------------------------------
 
-HeldOut = Annotated[int, Count(2, 10**6)]
+HeldOut = Annotated[int, Count(2, 1000)]
 Steps = Annotated[int, Count(1, 512)]
 
 
 def _task(called: str, given: Mapping[str, Any], reckoning: Reckoning, chain: str, held: int) -> ReckoningTask:
     said = [f"{name}={value}" for name, value in given.items()] + [f"chain={chain}"]
     said += [f"held_out={held}"] if held != 8 else []
-    return ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held)
+    task = ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held)
+    if not _on_both_sides(task):
+        raise InputError(
+            f"{called}: of problems of one length none is held out, one in {held}, or none is left; make it larger, or choose "
+            "another held_out."
+        )
+    return task
+
+
+def _on_both_sides(task: ReckoningTask) -> bool:
+    """Whether there are problems to learn from and others to be tested on, of every length: told here, not after an hour."""
+    reckoning = task.reckoning
+    if isinstance(reckoning, Squares):
+        rows = np.zeros((reckoning.modulus, reckoning.most), dtype=np.int64)
+        rows[:, 0] = np.arange(reckoning.modulus)
+        held = held_out.prefixes(rows, task.held_out)
+    else:
+        held = held_out.whole(reckoning.draw(np.random.default_rng(0), 64 * task.held_out), task.held_out)[:, None]
+    return bool((held.any(axis=0) & ~held.all(axis=0)).all())
 
 
 @checked

@@ -33,6 +33,7 @@ from glyptic.train.tasks.languages import (
     Palindromes,
     Regular,
     Tabled,
+    classes_to,
     words_of,
 )
 
@@ -40,6 +41,8 @@ ANSWERS = ("NO", "YES")
 _NEVER_HELD_OUT = 64  # lengths with fewer words are learned whole: nothing would be left to learn from
 _ALL_WORDS = 1 << 15  # so many are all looked at
 _EVALUATED = 128  # words of a length, where there are more
+_LENGTHS = 128  # so many lengths are looked at, at most
+_AT_ONCE = 1 << 13  # words are drawn, to find those that are held out
 
 
 @dataclass(frozen=True)
@@ -95,10 +98,7 @@ class LanguageTask:
 
     def held(self, words: Letters) -> Any:
         """(B, T) → which beginnings training never has as a target."""
-        short = next(
-            n for n in range(1, 64) if len(self.language.alphabet) ** n >= _NEVER_HELD_OUT or n >= self.max_length
-        )
-        held = held_out.prefixes(words, self.held_out, short)
+        held = held_out.prefixes(words, self.held_out, _learned_whole(self.language, self.max_length))
         for word in self._numbers():
             if len(word) <= words.shape[1]:
                 held[:, len(word) - 1] &= ~(words[:, : len(word)] == np.array(word)).all(axis=1)
@@ -122,7 +122,11 @@ class LanguageTask:
             logits += [model(part).float().cpu() for part in torch.from_numpy(words).to(_device(model)).split(4096)]
         said, true = torch.cat(logits), torch.cat(truth)
         right = (said.argmax(-1) == true).double()
-        by_class = [float(right[true == k].mean()) for k in (0, 1) if bool((true == k).any())]
+        kinds = [k for k in (0, 1) if bool((true == k).any())]
+        missing = _not_held_out(self) if self.held_out and len(kinds) == 1 else ""
+        if missing:  # always the other would be all right
+            raise InputError(_untested(self.name, missing))
+        by_class = [float(right[true == k].mean()) for k in kinds]
         return {
             "loss": float(cross_entropy(said, true)),
             "accuracy": float(right.mean()),
@@ -153,6 +157,27 @@ def _learned_whole(language: FormalLanguage, max_length: int) -> int:
     )
 
 
+def _not_held_out(task: LanguageTask) -> str:
+    """What there is and none is held out of, so that no evaluation could tell how it is answered: members, or others; or ''."""
+    rng, held = np.random.default_rng(0), {"members": False, "others": False}
+    there = dict(held)
+    for length in range(1, task.max_length + 1):
+        for kind, draw in (("members", task.language.members), ("others", task.language.others)):
+            words = None if held[kind] else draw(rng, length, 2 * _EVALUATED)
+            if words is not None:  # others are drawn as any words, of some languages
+                words = words[task.language.beginnings(words)[:, -1] == (kind == "members")]
+                there[kind] |= len(words) > 0
+                held[kind] = bool(task.held(words)[:, -1].any())
+        if all(held.values()):
+            return ""
+    return next((kind for kind in held if there[kind] and not held[kind]), "")
+
+
+def _untested(name: str, missing: str) -> str:
+    what = "of the words in the language" if missing == "members" else "of the words outside the language"
+    return f"{name}: {what} none is held out, so that nothing would tell how they are answered; say held_out=0."
+
+
 def at_every_place(model: Any, tokens: Tensor) -> Tensor:
     """What a decider says after every letter, as it would if the word ended there: tokens [B, T] → logits [B, T, 2]."""
     return model.output(model.hidden(tokens), None)
@@ -163,18 +188,30 @@ def _evaluated(task: LanguageTask, seed: int) -> list[Letters]:
     size, all_words = len(task.language.alphabet), task.number_of_words() <= _ALL_WORDS
     rng = np.random.default_rng([seed, 2**32 - 1])
     found = []
-    for length in range(1, task.max_length + 1):
+    for length in _lengths(task.max_length):
         if all_words:
             words = np.array(list(product(range(size), repeat=length)), dtype=np.int64)
         else:
-            words = words_of(rng, task.language, length, _EVALUATED * max(1, task.held_out))
-        if task.held_out:
-            words = words[task.held(words)[:, -1]]
+            wanted = _EVALUATED * max(1, task.held_out)
+            words = np.concatenate([
+                _tested(task, words_of(rng, task.language, length, min(_AT_ONCE, wanted - done)))
+                for done in range(0, wanted, _AT_ONCE)
+            ])  # fmt: skip
+        words = _tested(task, words)
         found.append(words if all_words else np.unique(words, axis=0) if task.held_out else words)
     found = [words for words in found if len(words)]
     if not found:
         raise InputError(f"{task.name} has so few words that none is held out; say held_out=0.")
     return found
+
+
+def _lengths(max_length: int) -> list[int]:
+    """All lengths, or of very many some as far from one another, the greatest among them: an evaluation must come to an end."""
+    return sorted({round(max_length * k / _LENGTHS) for k in range(1, _LENGTHS + 1)} - {0})
+
+
+def _tested(task: LanguageTask, words: Letters) -> Letters:
+    return words[task.held(words)[:, -1]] if task.held_out else words
 
 
 def _device(model: Any) -> torch.device:
@@ -184,7 +221,7 @@ def _device(model: Any) -> torch.device:
 # By their names -----------------------------------------------------------------------------------------------------------
 
 WordLength = Annotated[int, Count(1, 1000)]
-HeldOut = Annotated[int, Count(0, 10**6)]
+HeldOut = Annotated[int, Count(0, 1000)]
 
 
 def _task(
@@ -198,6 +235,15 @@ def _task(
             raise InputError(
                 f"{called}: also has {shown(word)}, which is not {what}; words are written with + between them."
             )
+    found = classes_to(language, max_length)
+    if len(found) < 2:
+        which = "every word" if True in found else "no word"
+        raise InputError(
+            f"{called}: {which} of up to {max_length} letters is a member, so there is nothing to tell apart; "
+            "choose another language, or a greater max_length."
+        )
+    if held == 1:
+        raise InputError(f"{called}: held_out=1 keeps every word from training; say 2 or more, or 0 to hold none out.")
     if held and _learned_whole(language, max_length) == max_length:
         raise InputError(
             f"{called}: of words up to {max_length} letters there are too few to hold some out; say held_out=0."
@@ -205,7 +251,21 @@ def _task(
     said = [*(_by_name(name, value) for name, value in given.items()), f"max_length={max_length}"]
     said += [f"held_out={held}"] if held != 8 else []
     said += [f"also={also}"] if also else []
-    return LanguageTask(f"{called}:{','.join(said)}", language, max_length, held, words)
+    task = LanguageTask(f"{called}:{','.join(said)}", language, max_length, held, words)
+    if held and (missing := _not_held_out(task)):
+        raise InputError(_untested(called, missing))
+    if held and task.number_of_words() <= _ALL_WORDS and len(learned := _learned_classes(task)) < 2:
+        raise InputError(
+            f"{called}: with held_out={held} all words that are {'no ' * (True in learned)}members are kept from training; "
+            "say another held_out, or 0 to hold none out."
+        )
+    return task
+
+
+def _learned_classes(task: LanguageTask) -> set[bool]:
+    """What training has as targets, over all words."""
+    longest = np.array(list(product(range(len(task.language.alphabet)), repeat=task.max_length)), dtype=np.int64)
+    return set(task.language.beginnings(longest)[~task.held(longest)].tolist())
 
 
 def _by_name(name: str, value: Any) -> str:
@@ -247,7 +307,7 @@ def by_expression(
 ) -> LanguageTask:
     """The language of a regular expression over single characters.
 
-    >>> by_expression("(01)*", 8).batch(seed=0, step=0, size=4).targets.shape[0]
+    >>> by_expression("(01)*", 8, held_out=0).batch(seed=0, step=0, size=4).targets.shape[0]
     4
     """
     language = Regular(regular(expression, _alphabet("regex", vocabulary)))

@@ -47,6 +47,18 @@ def is_held_out(data: bytes, one_in: int) -> bool:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=b"held out").digest(), "big") % one_in == 0
 
 
+def is_text(name: str) -> bool:
+    r"""Whether a name can be written down: the system gives names of files that are no UTF-8 with halves of characters in them.
+
+    >>> is_text("año"), is_text("a\udcf1o")
+    (True, False)
+    """
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def read_text(path: str, what: str) -> str:
     """The text of a user's file; one that is empty or no UTF-8 is refused."""
     data = read_bytes(path, _MOST_BYTES)

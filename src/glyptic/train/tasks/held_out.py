@@ -55,7 +55,7 @@ def drawn(draw: Callable[[int], Rows], count: int, one_in: int, held: bool) -> R
             return np.concatenate(found)
     what = "held out" if held else "not held out"
     raise InputError(
-        f"of {count} examples {missing} that are {what} were not found; make the task larger, or held_out=0."
+        f"of {count} examples {missing} that are {what} were not found; make the task larger, or choose another held_out."
     )
 
 

@@ -26,8 +26,9 @@ from glyptic.errors import FileError, InputError, ModelError
 from glyptic.extras import brought_by
 from glyptic.files import quoted_path, read_bytes
 from glyptic.nn.config import ModelConfig
-from glyptic.train.task import Minibatch
-from glyptic.train.tasks.finite import digest, is_held_out, places
+from glyptic.nn.speed.machine import check_memory
+from glyptic.train.task import TEST, Minibatch
+from glyptic.train.tasks.finite import digest, is_held_out, is_text, places
 
 Pixels = NDArray[np.uint8]  # (images, channels, height, width)
 _MOST_BYTES, _MOST_PIXELS, _MOST_IMAGES = 1 << 26, 50_000_000, 200_000
@@ -78,8 +79,10 @@ class ImageTask:
         return cross_entropy(model(*batch.inputs), batch.targets, label_smoothing=smoothing)
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
-        """On all images that are kept from training."""
-        images, labels = as_numbers(self.pixels[self.held]), torch.from_numpy(self.labels[self.held])
+        """On the images that are kept from training: every second one, and as a test on the others."""
+        kept = np.flatnonzero(self.held)
+        chosen = kept[int(seed >= TEST) :: 2] if len(kept) > 1 else kept
+        images, labels = as_numbers(self.pixels[chosen]), torch.from_numpy(self.labels[chosen])
         device = next(model.parameters()).device
         logits = torch.cat([model(part.to(device)).float().cpu() for part in images.split(256)])
         return {
@@ -156,6 +159,8 @@ def images(
             f"the folder {quoted_path(folder)} has a comma in its name, which separates parameters; rename it."
         )
     found = _files(Path(folder))
+    count = sum(len(paths) for _, paths in found)
+    check_memory(8 * count * channels * size**2, f"{quoted_path(folder)}, {count:,} images of size={size},")
     pixels = np.stack([_pixels(path, size, channels) for _, paths in found for path in paths])
     labels = [number for number, (_, paths) in enumerate(found) for _ in paths]
     given = f"folder={folder}" if "=" in folder else folder
@@ -175,6 +180,8 @@ def _files(folder: Path) -> list[tuple[str, list[Path]]]:
     except OSError as error:
         raise FileError(f"cannot read {quoted_path(folder)}: {error.strerror or error}.") from None
     found = [(name, paths) for name, paths in found if paths]
+    if half := [name for name, _ in found if not is_text(name)]:
+        raise FileError(f"{quoted_path(folder / half[0])} has a name that is not UTF-8, and is to be that of a class; rename it.")
     if len(found) < 2:
         raise FileError(
             f"{quoted_path(folder)} has {'no' if not found else 'one'} folder with images ({', '.join(_ENDINGS[:4])} …) in it; "
@@ -198,7 +205,8 @@ def _pixels(path: Path, size: int, channels: int) -> Pixels:
                 raise FileError(
                     f"{quoted_path(path)} has {image.width} × {image.height} pixels, too many for an image."
                 )
-            scaled = image.convert("L" if channels == 1 else "RGB").resize((size, size), Image.Resampling.BILINEAR)
+            mode = "L" if channels == 1 else "RGB"
+            scaled = _of_eight_bits(image, path).convert(mode).resize((size, size), Image.Resampling.BILINEAR)
     except FileError:
         raise
     except Exception as error:  # a damaged file raises whatever its decoder stumbles over
@@ -207,3 +215,24 @@ def _pixels(path: Path, size: int, channels: int) -> Pixels:
         ) from None
     array = np.asarray(scaled, dtype=np.uint8)
     return array[None] if channels == 1 else array.transpose(2, 0, 1)
+
+
+def _of_eight_bits(image: Any, path: Path) -> Any:
+    """An image as one sees it: upright, on white where it is transparent, with 8 bits a channel.
+
+    Pillow's conversion holds larger values at 255, and shows whatever colour is hidden where an image is transparent: of many
+    files all pixels would be alike.
+    """
+    from PIL import Image, ImageOps
+
+    deep = image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PPM")  # 0 to 65535
+    image = ImageOps.exif_transpose(image)
+    if deep:
+        return Image.fromarray(np.round(np.asarray(image) / 257).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        raise FileError(f"{quoted_path(path)} has 32 bits a pixel, and nothing says which is white; save it with 8 or 16.")
+    if not image.has_transparency_data:
+        return image
+    shown = Image.new("RGBA", image.size, "white")
+    shown.alpha_composite(image.convert("RGBA"))
+    return shown

@@ -224,6 +224,34 @@ class Tabled:
         return chosen[:, None] // len(self.alphabet) ** np.arange(length)[::-1] % len(self.alphabet)
 
 
+def classes_to(language: FormalLanguage, max_length: int) -> set[bool]:
+    """Whether there are members among the words of 1 to max_length letters, and others.
+
+    >>> from glyptic.languages import regular
+    >>> classes_to(Regular(regular("00000")), 4), sorted(classes_to(Regular(regular("00000")), 5))
+    ({False}, [False, True])
+    """
+    found: set[bool] = set()
+    if isinstance(language, Regular):
+        automaton = language.automaton
+        states, seen = {automaton.start}, set[int]()
+        for _ in range(max_length):
+            states = {after for state in states for after in automaton.moves[state]}
+            if states <= seen or len(found) == 2:
+                break
+            seen |= states
+            found = {state in automaton.accepting for state in seen}
+        return found
+    rng = np.random.default_rng(0)
+    for length in range(1, max_length + 1):
+        for drawn in (language.members(rng, length, 8), language.others(rng, length, 8)):
+            if drawn is not None:
+                found |= set(language.beginnings(drawn)[:, -1].tolist())
+        if len(found) == 2:
+            break
+    return found
+
+
 def words_of(rng: np.random.Generator, language: FormalLanguage, length: int, count: int) -> Letters:
     """Words of one length to learn from, members and others as evenly as the language admits.
 

@@ -16,6 +16,7 @@ from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.extras import brought_by
 from glyptic.programs.registry import ModelKind
 from glyptic.train.task import Task
+from glyptic.train.tasks.finite import is_text
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def open(name: str) -> Task:
     glyptic.errors.ModelError: no task 'tomitta'; is it tomita? `glyptic train --help` lists all.
     """
     word, _, given = name.partition(":")
+    if name and not is_text(name):
+        raise InputError(f"the task {shown(name)} has a name that is not UTF-8, and a run has to write it down; rename the file.")
     if word not in TASKS:
         near = get_close_matches(word, TASKS, 1)
         said = f"is it {near[0]}? `glyptic train --help` lists all" if near else f"there are {', '.join(TASKS)}"

@@ -25,6 +25,7 @@ from glyptic.files import quoted_path, read_bytes, read_json
 
 VOCABULARY, TOKENIZER = "vocabulary.json", "tokenizer.json"
 _MOST_TOKENS = 1 << 20
+_LONGEST_PIECE = 64  # bytes: every pair that is joined costs the length of the pieces it is in, and a text may have no spaces
 
 
 class Tokens(Protocol):
@@ -185,9 +186,10 @@ class BytePairs:
         ('to bé', 260)
         """
         with brought_by("a vocabulary of byte pairs"):
-            from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+            from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
         made = Tokenizer(models.BPE())
-        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        short = pre_tokenizers.Split(Regex(f".{{1,{_LONGEST_PIECE}}}"), "isolated")
+        made.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=False), short])
         made.decoder = decoders.ByteLevel()
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
         trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False)

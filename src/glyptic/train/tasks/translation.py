@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Protocol
+from unicodedata import normalize
 
 import numpy as np
 import torch
@@ -31,6 +32,7 @@ Pair = tuple[str, str]
 Tongue = Literal["es", "en", "digits"]
 _BLOCK = 8  # batches that are sorted by length together
 _EVALUATED = 256
+_LONGEST = 4096  # tokens of a text: attention grows with their square, and a pair is never cut
 
 
 class Translations(Protocol):
@@ -265,7 +267,7 @@ def dates(source: Tongue = "es", target: Tongue = "digits") -> TranslationTask:
 
 @dataclass(frozen=True)
 class OfFile:
-    """Pairs of a file; of one source all are on one side."""
+    """Pairs of a file; of one source, however it is spaced or capitalized, all are on one side."""
 
     digest: str
     train: tuple[Pair, ...] = field(repr=False, compare=False)
@@ -289,7 +291,7 @@ def pairs(
         )
     said = read_text(file, "on each line it has a source, a tab and a target")
     found = list(_pairs_in(said, file))
-    sides = [is_held_out(source.encode(), held_out) for source, _ in found]
+    sides = [is_held_out(_likeness(source).encode(), held_out) for source, _ in found]
     train = tuple(pair for pair, held in zip(found, sides, strict=True) if not held)
     test = tuple(pair for pair, held in zip(found, sides, strict=True) if held)
     if not train or not test:
@@ -298,11 +300,28 @@ def pairs(
             f"{'none' if not test else 'nothing else'}: give more pairs, or another held_out."
         )
     made = Pieces.of((text for pair in found for text in pair), characters=tokens == "characters")
-    longest = max(len(made.encode(text)) for pair in found for text in pair)
+    lengths = [max(len(made.encode(text)) for text in pair) for pair in found]
+    longest = max(lengths)
+    if longest > _LONGEST:
+        source = found[lengths.index(longest)][0]
+        raise FileError(
+            f"{quoted_path(file)} has a pair of {longest:,} tokens, that of {shown(source)}, and {_LONGEST:,} are the most, for "
+            "pairs are not cut: cut it into shorter ones, or take tokens=words."
+        )
     name = f"pairs:{'file=' if '=' in file else ''}{file},tokens={tokens}" + (
         f",held_out={held_out}" if held_out != 10 else ""
     )
-    return TranslationTask(name, OfFile(digest(said.encode()), train, test), made, longest)
+    known = digest(said.encode() + bytes(sides))  # with who is held out: a run of another rule is another run
+    return TranslationTask(name, OfFile(known, train, test), made, longest)
+
+
+def _likeness(source: str) -> str:
+    """The same for sources that differ in case, in spaces or in how their letters are composed: these are on one side.
+
+    >>> _likeness("  Buenos   DÍAS") == _likeness("buenos di\u0301as")
+    True
+    """
+    return " ".join(normalize("NFKC", normalize("NFKC", source).casefold()).split())
 
 
 def _pairs_in(said: str, file: str) -> Iterator[Pair]:

@@ -14,13 +14,13 @@
     };
   }
 
-  function paint(canvas, rows, columns, value, scale, extent, present) {
-    // One pixel a cell, then scaled by the canvas: a map of 512 × 512 is as quick as one of 8 × 8.
+  // One pixel a cell, to be scaled where it is drawn: a map of 512 × 512 is as quick as one of 8 × 8. Absent cells stay clear.
+  G.cells = ({rows, columns, value, present}, scale, extent) => {
     const image = new ImageData(columns, rows);
-    const paper = G.colour.bytes(scale, 0);
     for (let i = 0, at = 0; i < rows; i++) {
       for (let j = 0; j < columns; j++, at += 4) {
-        const [r, g, b] = present && !present(i, j) ? paper : G.colour.bytes(scale, value(i, j) / extent);
+        if (present && !present(i, j)) continue;
+        const [r, g, b] = G.colour.bytes(scale, value(i, j) / extent);
         image.data[at] = r;
         image.data[at + 1] = g;
         image.data[at + 2] = b;
@@ -29,12 +29,10 @@
     }
     const small = new OffscreenCanvas(columns, rows);
     small.getContext("2d").putImageData(image, 0, 0);
-    const draw = canvas.getContext("2d");
-    draw.imageSmoothingEnabled = false;
-    return (x, y, width, height) => draw.drawImage(small, x, y, width, height);
-  }
+    return small;
+  };
 
-  function largest(rows, columns, value, present) {
+  G.largest = ({rows, columns, value, present}) => {
     let most = 0;
     for (let i = 0; i < rows; i++)
       for (let j = 0; j < columns; j++) {
@@ -43,11 +41,19 @@
         if (Number.isFinite(size) && size > most) most = size;
       }
     return most || 1;
+  };
+
+  function paint(draw, matrix, scale, extent, [x, y, width, height]) {
+    draw.imageSmoothingEnabled = false;
+    draw.fillStyle = `rgb(${G.colour.bytes(scale, 0).join(" ")})`;
+    draw.fillRect(x, y, width, height);
+    draw.drawImage(G.cells(matrix, scale, extent), x, y, width, height);
   }
 
   G.thumbnail = (rows, columns, value, scale = "share", size = 64) => {
     const canvas = h("canvas", {width: size, height: size, class: "thumbnail", "aria-hidden": "true"});
-    paint(canvas, rows, columns, value, scale, largest(rows, columns, value))(0, 0, size, size);
+    const matrix = {rows, columns, value};
+    paint(canvas.getContext("2d"), matrix, scale, G.largest(matrix), [0, 0, size, size]);
     return canvas;
   };
 
@@ -84,33 +90,16 @@
     const cell = options.cell ?? Math.max(2, Math.min(34, Math.floor(520 / Math.max(rows, columns, 1))));
     const width = room.left + columns * cell + room.right,
       height = room.top + rows * cell + room.bottom;
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
-    const canvas = h("canvas", {
-      width: width * ratio,
-      height: height * ratio,
-      tabindex: "0",
-      role: "img",
-      style: {width: `${width}px`, height: `${height}px`},
-    });
+    const {canvas, pen} = G.canvas(width, height);
     const readout = h("output", {class: "readout", "aria-live": "polite"});
     let pinned = options.pinned ?? null,
       seen = null;
     let last = pinned ?? [0, 0];
 
     function redraw() {
-      const extent = options.extent ?? largest(rows, columns, options.value, options.present);
-      const draw = canvas.getContext("2d");
-      draw.setTransform(ratio, 0, 0, ratio, 0, 0);
-      draw.clearRect(0, 0, width, height);
-      paint(
-        canvas,
-        rows,
-        columns,
-        options.value,
-        scale,
-        extent,
-        options.present,
-      )(room.left, room.top, columns * cell, rows * cell);
+      const extent = options.extent ?? G.largest(options);
+      const draw = pen();
+      paint(draw, options, scale, extent, [room.left, room.top, columns * cell, rows * cell]);
       draw.fillStyle = G.colour.ink();
       draw.font = `11px ${G.fontMono}`;
       draw.textBaseline = "middle";
@@ -166,33 +155,20 @@
       redraw();
       options.onpin?.(place ? place[0] : null, place ? place[1] : null);
     };
-    canvas.addEventListener("mousemove", (event) => {
-      const place = at(event);
-      if (String(place) === String(seen)) return;
-      seen = place;
-      redraw();
-      if (place) options.onhover?.(place[0], place[1]);
-    });
-    canvas.addEventListener("mouseleave", () => {
-      seen = null;
-      redraw();
-    });
-    canvas.addEventListener("click", (event) => {
-      const place = at(event);
-      pin(String(place) === String(pinned) ? null : place);
-    });
-    canvas.addEventListener("keydown", (event) => {
-      const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
-      if (event.key === "Escape" && pinned) pin(null);
-      else if (step)
-        pin(
-          pinned
-            ? [Math.min(rows - 1, Math.max(0, last[0] + step[0])), Math.min(columns - 1, Math.max(0, last[1] + step[1]))]
-            : last,
-        );
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
+    const walk = (down, across) => {
+      const clip = (at, count) => Math.min(count - 1, Math.max(0, at));
+      pin(pinned ? [clip(last[0] + down, rows), clip(last[1] + across, columns)] : last);
+    };
+    G.pointing(canvas, {
+      at,
+      walk,
+      hover: (place) => {
+        seen = place;
+        redraw();
+        if (place) options.onhover?.(place[0], place[1]);
+      },
+      pick: (place) => pin(String(place) === String(pinned) ? null : place),
+      leave: () => Boolean(pinned) && pin(null),
     });
     redraw();
     const most = 64; // rows and columns of the table behind: what a person reads

@@ -171,6 +171,22 @@
     return row;
   }
 
+  // M, the length of the prompt that is asked.
+  const lengthSlider = (data, context, update) =>
+    G.slider(
+      {
+        name: "M",
+        min: 1,
+        max: 10000,
+        log: true,
+        label: t("icl.M"),
+        fallback: given(data).N,
+        show: (x) => String(Math.round(x)),
+      },
+      context,
+      update,
+    );
+
   G.icl = {
     ...G.icl,
     parts: {
@@ -186,6 +202,7 @@
       matrix,
       largest,
       controls,
+      lengthSlider,
       whole,
       make,
       inner,

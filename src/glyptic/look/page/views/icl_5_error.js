@@ -150,19 +150,7 @@
         h(
           "div",
           {class: "row"},
-          G.slider(
-            {
-              name: "M",
-              min: 1,
-              max: 10000,
-              log: true,
-              label: t("icl.M"),
-              fallback: G.icl.parts.given(data).N,
-              show: (x) => String(Math.round(x)),
-            },
-            context,
-            draw,
-          ),
+          G.icl.parts.lengthSlider(data, context, draw),
           G.slider(
             {
               name: "most",

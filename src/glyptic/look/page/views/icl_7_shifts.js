@@ -221,19 +221,7 @@
         slide("q", 0.1, 5, 0.1),
         slide("w", 0.1, 5, 0.1),
         slide("more", 0, 3, 0.1, 0),
-        G.slider(
-          {
-            name: "M",
-            min: 1,
-            max: 10000,
-            log: true,
-            label: t("icl.M"),
-            fallback: G.icl.parts.given(data).N,
-            show: (x) => String(Math.round(x)),
-          },
-          context,
-          draw,
-        ),
+        G.icl.parts.lengthSlider(data, context, draw),
       ),
       out,
     );

@@ -147,6 +147,21 @@
   };
   const quoted = (text) => (text === "" ? "∅" : text.replace(/^ | $/g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥"));
 
+  const siteName = (site) => G.t(`model.site_${site.key}`);
+  // Self-attention or cross-attention, of encoder or decoder: a choice where there are several.
+  const siteChoice = (model, site, context, select) =>
+    model.sites.length > 1 &&
+    G.choice(
+      {
+        name: "site",
+        label: G.t("model.site"),
+        fallback: site.key,
+        options: model.sites.map((each) => [each.key, siteName(each)]),
+      },
+      context,
+      () => select({layer: 0, head: 0}, true),
+    );
+
   G.model = Object.assign(G.model ?? {}, {
     open,
     chosen,
@@ -154,6 +169,7 @@
     count,
     large,
     quoted,
-    siteName: (site) => G.t(`model.site_${site.key}`),
+    siteName,
+    siteChoice,
   });
 }

@@ -91,17 +91,10 @@
       [left, right] = slice(site.columns, site.key === "cross" ? 0 : query, WINDOW);
     const step = bottom - top > 40 || right - left > 40 ? 13 : 18,
       width = 460,
-      height = Math.max(bottom - top, right - left) * step + 30,
-      ratio = Math.min(2, devicePixelRatio || 1);
+      height = Math.max(bottom - top, right - left) * step + 30;
     let hovered = null;
     const y = (at, from) => 30 + (at - from) * step;
-    const canvas = h("canvas", {
-      width: width * ratio,
-      height: height * ratio,
-      tabindex: "0",
-      role: "img",
-      style: {width: `${width}px`, height: `${height}px`},
-    });
+    const {canvas, pen: fresh} = G.canvas(width, height);
     const readout = h("output", {class: "readout", "aria-live": "polite"});
 
     function strongest(row) {
@@ -117,10 +110,8 @@
         .reverse();
     }
     function draw() {
-      const pen = canvas.getContext("2d"),
+      const pen = fresh(),
         row = hovered ?? (all ? null : query);
-      pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-      pen.clearRect(0, 0, width, height);
       pen.font = "12px system-ui, sans-serif";
       pen.textBaseline = "middle";
       pen.fillStyle = G.colour.muted();
@@ -174,28 +165,15 @@
       context.state.set({query: row});
       select({});
     };
-    canvas.addEventListener("mousemove", (event) => {
-      const row = at(event);
-      if (row !== hovered) {
+    G.pointing(canvas, {
+      at,
+      hover: (row) => {
         hovered = row;
         draw();
-      }
-    });
-    canvas.addEventListener("mouseleave", () => {
-      hovered = null;
-      draw();
-    });
-    canvas.addEventListener("click", (event) => {
-      const row = at(event);
-      if (row !== null) choose(!all && row === query ? null : row);
-    });
-    canvas.addEventListener("keydown", (event) => {
-      const move = {ArrowUp: -1, ArrowDown: 1}[event.key];
-      if (move) choose(Math.min(site.rows - 1, Math.max(0, all ? query : query + move)));
-      else if (event.key === "Escape" && !all) choose(null);
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
+      },
+      pick: (row) => row !== null && choose(!all && row === query ? null : row),
+      walk: (down) => down !== 0 && choose(Math.min(site.rows - 1, Math.max(0, all ? query : query + down))),
+      leave: () => !all && choose(null),
     });
     draw();
     const cut = bottom - top < site.rows || right - left < site.columns;
@@ -226,13 +204,7 @@
       image.data[4 * p + 3] = 255;
     }
     source.getContext("2d").putImageData(image, 0, 0);
-    const canvas = h("canvas", {
-      width: (size + left + 4) * 2,
-      height: (size + 4) * 2,
-      tabindex: "0",
-      role: "img",
-      style: {width: `${size + left + 4}px`, height: `${size + 4}px`},
-    });
+    const {canvas, pen: fresh} = G.canvas(size + left + 4, size + 4);
     const readout = h("output", {class: "readout", "aria-live": "polite"});
     let hovered = null;
     const box = (k) =>
@@ -240,12 +212,10 @@
         ? [6, 18, 44, 44]
         : [left + ((k - 1) % side) * patch * scale, 2 + Math.floor((k - 1) / side) * patch * scale, patch * scale, patch * scale];
     function draw() {
-      const pen = canvas.getContext("2d"),
+      const pen = fresh(),
         row = hovered ?? query;
       let most = 0;
       for (let k = 0; k < site.columns; k++) most = Math.max(most, site.weight(number, row, k));
-      pen.setTransform(2, 0, 0, 2, 0, 0);
-      pen.clearRect(0, 0, size + left + 4, size + 4);
       pen.imageSmoothingEnabled = false;
       pen.drawImage(source, left, 2, size, size);
       pen.fillStyle = "rgb(0 0 0 / 62%)";
@@ -304,28 +274,15 @@
       context.state.set({query: k});
       select({});
     };
-    canvas.addEventListener("mousemove", (event) => {
-      const k = at(event);
-      if (k !== hovered) {
+    G.pointing(canvas, {
+      at,
+      hover: (k) => {
         hovered = k;
         draw();
-      }
-    });
-    canvas.addEventListener("mouseleave", () => {
-      hovered = null;
-      draw();
-    });
-    canvas.addEventListener("click", (event) => {
-      const k = at(event);
-      if (k !== null) choose(k);
-    });
-    canvas.addEventListener("keydown", (event) => {
-      const step = {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -side, ArrowDown: side}[event.key];
-      if (event.key === "Escape") choose(null);
-      else if (step) choose(Math.min(site.rows - 1, Math.max(0, query + step)));
-      else return;
-      event.preventDefault();
-      event.stopPropagation();
+      },
+      pick: (k) => k !== null && choose(k),
+      walk: (down, across) => choose(Math.min(site.rows - 1, Math.max(0, query + down * side + across))),
+      leave: () => choose(null),
     });
     draw();
     return [G.note(G.t("model.image_how")), G.scroll(G.t("model.image_label"), canvas), readout];

@@ -235,17 +235,7 @@
       h(
         "div",
         {class: "row"},
-        model.sites.length > 1 &&
-          G.choice(
-            {
-              name: "site",
-              label: G.t("model.site"),
-              fallback: site.key,
-              options: model.sites.map((each) => [each.key, G.model.siteName(each)]),
-            },
-            context,
-            () => select({layer: 0, head: 0}, true),
-          ),
+        G.model.siteChoice(model, site, context, select),
         G.choice(
           {
             name: "mode",

@@ -201,18 +201,7 @@
     });
 
     const {site} = G.model.chosen(model, state);
-    const siteChoice =
-      model.sites.length > 1 &&
-      G.choice(
-        {
-          name: "site",
-          label: G.t("model.site"),
-          fallback: site.key,
-          options: model.sites.map((each) => [each.key, G.model.siteName(each)]),
-        },
-        context,
-        () => select({layer: 0, head: 0}, true),
-      );
+    const siteChoice = G.model.siteChoice(model, site, context, select);
     const sortChoice = G.choice({name: "sort", label: G.t("model.sort"), options: sorts(model, site)}, context, () => {
       draw();
       tell();

@@ -35,30 +35,6 @@
     draw.drawImage(lines, frame.x, frame.y);
   }
 
-  function colours(options) {
-    const {rows, columns, value, extent} = options,
-      image = new ImageData(columns, rows);
-    for (let i = 0, at = 0; i < rows; i++)
-      for (let j = 0; j < columns; j++, at += 4) {
-        if (!options.present(i, j)) continue; // stays clear
-        const [r, g, b] = G.colour.bytes("signed", value(i, j) / extent);
-        image.data[at] = r;
-        image.data[at + 1] = g;
-        image.data[at + 2] = b;
-        image.data[at + 3] = 255;
-      }
-    const small = new OffscreenCanvas(columns, rows);
-    small.getContext("2d").putImageData(image, 0, 0);
-    return small;
-  }
-
-  function most(options) {
-    let found = 0;
-    for (let i = 0; i < options.rows; i++)
-      for (let j = 0; j < options.columns; j++) if (options.present(i, j)) found = Math.max(found, Math.abs(options.value(i, j)));
-    return found || 1;
-  }
-
   function axes(draw, frame, options) {
     draw.fillStyle = G.colour.muted();
     draw.font = `11px ${G.fontMono}`;
@@ -86,14 +62,7 @@
 
   // options: rows, columns, value, present, hidden (the mask), beyond, extent, rowTitle, columnTitle, label, marked: [i, j], onpin(i, j)
   P.map = (width = 300, height = 236) => {
-    const ratio = Math.min(2, window.devicePixelRatio || 1);
-    const canvas = h("canvas", {
-      width: width * ratio,
-      height: height * ratio,
-      tabindex: "0",
-      role: "img",
-      style: {width: `${width}px`, height: `${height}px`},
-    });
+    const {canvas, pen} = G.canvas(width, height);
     const readout = h("output", {class: "readout"});
     const frame = {x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom};
     let options = null,
@@ -116,9 +85,7 @@
     }
 
     function redraw() {
-      const draw = canvas.getContext("2d");
-      draw.setTransform(ratio, 0, 0, ratio, 0, 0);
-      draw.clearRect(0, 0, width, height);
+      const draw = pen();
       draw.imageSmoothingEnabled = false;
       draw.drawImage(picture, frame.x, frame.y, frame.width, frame.height);
       const there = (i, j) => !options.hidden(i, j);
@@ -159,31 +126,17 @@
       const i = Math.floor((((event.clientY - place.top) * height) / place.height - frame.y) / (frame.height / options.rows));
       return i >= 0 && i < options.rows && j >= 0 && j < options.columns ? [i, j] : null;
     };
-    canvas.addEventListener("mousemove", (event) => {
-      const place = at(event);
-      if (String(place) !== String(seen)) {
+    G.pointing(canvas, {
+      at,
+      hover: (place) => {
         seen = place;
         redraw();
-      }
-    });
-    canvas.addEventListener("mouseleave", () => {
-      seen = null;
-      redraw();
-    });
-    canvas.addEventListener("click", (event) => {
-      const place = at(event);
-      if (place) options.onpin(...place);
-    });
-    canvas.addEventListener("keydown", (event) => {
-      const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
-      if (!step) return;
-      event.preventDefault();
-      event.stopPropagation();
-      const [i, j] = options.marked ?? [0, 0];
-      options.onpin(
-        Math.min(options.rows - 1, Math.max(0, i + step[0])),
-        Math.min(options.columns - 1, Math.max(0, j + step[1])),
-      );
+      },
+      pick: (place) => place && options.onpin(...place),
+      walk: (down, across) => {
+        const [i, j] = options.marked ?? [0, 0];
+        options.onpin(Math.min(options.rows - 1, Math.max(0, i + down)), Math.min(options.columns - 1, Math.max(0, j + across)));
+      },
     });
     const numbers = () => {
       const rows = Math.min(64, options.rows),
@@ -200,8 +153,8 @@
     element.set = (next) => {
       options = {present: () => true, hidden: () => false, beyond: () => false, ...next};
       const shown = {...options, present: (i, j) => options.present(i, j) && !options.hidden(i, j)};
-      options.extent ??= most(shown);
-      picture = colours({...shown, extent: options.extent});
+      options.extent ??= G.largest(shown);
+      picture = G.cells(shown, "signed", options.extent);
       G.clear(behind).append(G.behind(G.t("core.as_table"), numbers));
       redraw();
       return options.extent;

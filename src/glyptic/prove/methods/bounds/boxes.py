@@ -17,7 +17,8 @@ import numpy as np
 from glyptic.exact.answers import given
 from glyptic.exact.forward import Prepared, PreparedFeedForward, forward
 from glyptic.exact.running import prepared_for
-from glyptic.exact.transformer import FeedForward, Transformer
+from glyptic.exact.transformer import Transformer
+from glyptic.exact.weights import FeedForward
 from glyptic.numbers import Codes
 from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from tqdm.auto import tqdm
-
+from glyptic.cores import WorkerLost, cores, in_order
 from glyptic.exact.running import Engine
-from glyptic.parallel import WorkerLost, cores, stream
-from glyptic.prove.claims.claim import Claim, Inputs
+from glyptic.numbers.hosts import engine_for
+from glyptic.progress import progress_bar
+from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
+from glyptic.prove.claims.expressions import Holds
 from glyptic.prove.elements.counting import count_values, describe, smaller
 from glyptic.prove.methods.enumeration.portions import Enumeration, Ledger, Portion, Tally, merged, plan, size_of, work
 from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict, settled
@@ -32,7 +33,7 @@ class EnumerationLimits:
     """How an enumeration is to be run."""
 
     engine: Engine = "auto"
-    backend: str = "loky"
+    backend: str = "auto"
     workers: int | None = None  # None: one a core
     journal: Path | None = None
     seconds: float | None = None
@@ -88,15 +89,7 @@ def _finish(job: Enumeration, journal: Ledger, limits: EnumerationLimits) -> Non
             begun = True
             yield job, portion, best
 
-    with tqdm(
-        total=total,
-        initial=done,
-        unit=" inputs",
-        unit_scale=True,
-        delay=1,
-        leave=False,
-        disable=limits.progress is not True,
-    ) as bar:
+    with progress_bar(total=total, initial=done, unit=" inputs", unit_scale=True, disable=limits.progress is not True) as bar:
 
         def take(results: Iterator[tuple[Portion, Tally | None]]) -> None:
             nonlocal best, done
@@ -111,9 +104,25 @@ def _finish(job: Enumeration, journal: Ledger, limits: EnumerationLimits) -> Non
                         limits.progress(done, total)
                     best = smaller(job.claim, best, tally.example)
 
+        limits = replace(limits, backend=_where(job, limits))
         if limits.backend == "loky":
-            take(stream(_named_work, left(until=time.time() + _ALONE_SECONDS), "sequential"))
+            take(_spread(left(until=time.time() + _ALONE_SECONDS), replace(limits, backend="sequential")))
         _take_all(take, left, lambda: bool(journal.left) and not over(), limits, journal)
+
+
+def _where(job: Enumeration, limits: EnumerationLimits) -> str:
+    """Threads where all the work is done by compiled code, which lets others run; else processes, whose start takes seconds.
+
+    A predicate is Python; so are fractions; and where weights are free a transformer is made ready for every few elements.
+    """
+    subject: Any = job.claim.subject
+    if limits.backend != "auto":
+        return limits.backend
+    if any(isinstance(node, Holds) for node in job.claim.parts()) or (isinstance(subject, Layers) and subject.free_weights):
+        return "loky"
+    run = [] if isinstance(subject, Values) else [(t.format, t.options.products) for t in subject.transformers.values()]
+    engines = [engine_for(*how, job.engine) for how in run or [(subject.format, "rounded")]]
+    return "threads" if all(engine == "fast" for engine in engines) else "loky"
 
 
 def _one_is_enough(job: Enumeration) -> bool:
@@ -132,12 +141,22 @@ def _take_all(
     deaths = 0
     while more():
         try:
-            take(stream(_named_work, left(), limits.backend, limits.workers or cores()))
+            take(_spread(left(), limits))
         except WorkerLost:
             journal.write()
             deaths += 1
             if deaths > _TIMES_A_WORKER_MAY_DIE:
                 raise
+
+
+def _spread(left: Iterator[Any], limits: EnumerationLimits) -> Iterator[tuple[Portion, Tally | None]]:
+    """What is left, wherever it is to be done."""
+    if limits.backend in ("sequential", "threads"):
+        workers = 1 if limits.backend == "sequential" else limits.workers or cores()
+        return in_order(lambda each: _named_work(*each), left, workers)
+    from glyptic.parallel import stream
+
+    return stream(_named_work, left, limits.backend, limits.workers)
 
 
 def _named_work(job: Enumeration, portion: Portion, known: tuple[int, ...] | None) -> tuple[Portion, Tally | None]:

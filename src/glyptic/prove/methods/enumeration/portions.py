@@ -13,6 +13,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from glyptic.cores import stop_if_unwanted
 from glyptic.errors import InputError
 from glyptic.exact.running import Engine
 from glyptic.prove.claims.claim import Claim, Inputs
@@ -145,6 +146,7 @@ def _work_inputs(job: Enumeration, portion: Portion, known: tuple[int, ...] | No
         return length <= shortest
 
     for visit in visits(walk, portion.prefix, deeper):
+        stop_if_unwanted()
         if job.deadline is not None and time.time() > job.deadline:
             return None
         satisfying, failing = judge(job.claim, setting_of_visit(walk, visit))
@@ -161,6 +163,7 @@ def _work_inputs(job: Enumeration, portion: Portion, known: tuple[int, ...] | No
 def _work_values(job: Enumeration, portion: Portion) -> Tally | None:
     tally = Tally()
     for first in range(portion.first, portion.last, _VALUES_AT_ONCE):
+        stop_if_unwanted()
         if job.deadline is not None and time.time() > job.deadline:
             return None
         codes = numbered_codes(job.claim, first, min(portion.last, first + _VALUES_AT_ONCE))

@@ -133,12 +133,18 @@ class _Trial:
             yield from self._differences(what, np.broadcast_to(np.asarray(got, bool), (size,)) != wanted, codes)
         fails = np.broadcast_to(np.asarray(found[len(expected)], bool), (size,))
         yield from self._differences("the claim", satisfying & (fails != failing), codes)
+        inside = self._inside(codes)
         of_values, of_missing = found[len(expected) + 1 : len(roots)], found[len(roots) :]
         for (node, root, _, real), got, gone in zip(values, of_values, of_missing, strict=True):
             absent = np.broadcast_to(np.asarray(gone, bool), (size,))
             wanted = np.broadcast_to(np.atleast_1d(run.arithmetic.codes(real.numbers)), (size,))
             other = np.broadcast_to(self._signed(np.asarray(got), root.width), (size,)) != wanted
-            yield from self._differences(str(node), (absent != real.missing) | (other & ~absent), codes)
+            yield from self._differences(str(node), inside & ((absent != real.missing) | (other & ~absent)), codes)
+
+    def _inside(self, codes: Codes) -> np.ndarray:
+        """The points at which terms must be right: those within the bounds that the precondition sets."""
+        low, high = (np.array(side)[:, None] for side in zip(*self.question.spans, strict=True))
+        return np.asarray(((low <= codes) & (codes <= high)).all(axis=0))
 
     def _values(self, run: BatchSetting) -> Iterator[tuple[e.Coordinate, Bits, Any, Any]]:
         """Every coordinate that leaves the layers: its term's code, its term, and what it is in a run."""
@@ -170,8 +176,15 @@ class _Trial:
         near = [[max(low, min(high, round(chance.gauss(0, 8)))) for _ in range(free)] for _ in range(POINTS // 4)]
         rows = [*alike, *mixed, *near, *anywhere]
         chance.shuffle(rows)
-        found = np.array(rows, np.int64).T[:, : 2 * POINTS]
+        found = self._moved(np.array(rows, np.int64).T[:, : 2 * POINTS])
         return np.concatenate([self._sides(found), found], axis=1)
+
+    def _moved(self, points: Codes) -> Codes:
+        """Three of four points brought into the bounds of the precondition, on their ends or around them to the other side."""
+        low, high = (np.array(side)[:, None] for side in zip(*self.question.spans, strict=True))
+        turned, clipped = low + (points - low) % (high - low + 1), np.clip(points, low, high)
+        which = np.arange(points.shape[1]) % 4
+        return np.where(which == 0, points, np.where(which == 1, clipped, turned))
 
     def _special(self) -> list[int]:
         """Codes next to which something changes: 0, the ends, 1, powers of two, the last subnormal."""

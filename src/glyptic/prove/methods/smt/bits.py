@@ -169,6 +169,40 @@ def widen_signed(a: Bits, width: int) -> Bits:
     return a if a.width == width else _node("sign_extend", (a,), width, width - a.width)
 
 
+def low_bits(a: Bits, width: int) -> Bits:
+    """A number modulo 2^width, signed if it must grow: what sums and products need of one, if their result has that many bits.
+
+    >>> x = variable("x", 4)
+    >>> low_bits(widen_signed(x, 9), 4) is x, low_bits(x, 9) is widen_signed(x, 9)
+    (True, True)
+    """
+    while a.operation in ("sign_extend", "zero_extend") and a.arguments[0].width >= width:
+        a = a.arguments[0]
+    if a.width >= width:
+        if a.operation not in ("sign_extend", "zero_extend"):
+            return extract(a, width - 1)
+        return (widen if a.operation == "zero_extend" else widen_signed)(a.arguments[0], width)
+    return widen_signed(a, width)
+
+
+def signed_width(low: int, high: int) -> int:
+    """The bits that hold every integer from low to high, with a sign.
+
+    >>> signed_width(-8, 7), signed_width(0, 8), signed_width(0, 0)
+    (4, 5, 1)
+    """
+    return max((-low - 1).bit_length() if low < 0 else low.bit_length(), (-high - 1 if high < 0 else high).bit_length()) + 1
+
+
+def fitted(a: Bits, low: int, high: int, width: int) -> Bits:
+    """A signed number that lies between two others, in `width` bits of which no more than these need are its own."""
+    if low >= 0:
+        own = max(1, high.bit_length())
+        return widen(low_bits(a, own), width) if own < width else low_bits(a, width)
+    own = signed_width(low, high)
+    return widen_signed(low_bits(a, own), width) if own < width else low_bits(a, width)
+
+
 def equal(a: Bits, b: Bits) -> Bits:
     return TRUE if a is b else _binary("=", a, b, BOOLEAN)
 

@@ -1,6 +1,7 @@
 """What a solver's term knows of itself, which is what proofs on paper use, and how operations pass it on.
 
-range      rounding is monotone, so ranges follow every operation: relu([h − B]) has the range 0 … 0, and is the constant 0
+range      rounding is monotone, so ranges follow every operation: relu([h − B]) has the range 0 … 0, and is the constant 0;
+           a code has no more bits of its own than its range needs, and fixed point computes in no more (`circuits_ranged`)
 opposite   rounding commutes with negation (but in two's complement), so [−m·h] is the opposite of [m·h], one circuit for both
 sign       where x ≠ y ⇒ [x − y] ≠ 0, the sign of [x − y] is the order of x and y; [B·x] has the sign of x
 cases      relu(x) is x if 0 < x, else 0. Ranges are followed in each case, and an operation that is trivial in one is done in
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,7 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.bits import Bits, constant
 from glyptic.prove.methods.smt.circuits_fixed import FixedCircuits
 from glyptic.prove.methods.smt.circuits_float import FloatCircuits
+from glyptic.prove.methods.smt.circuits_ranged import RangedCircuits, Span
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +54,7 @@ class Term:
 Scalar = Fraction | Term
 Ends = Callable[[Sequence[Scalar]], list[Fraction]]  # exact values whose roundings enclose a result, from its operands
 Trivial = Callable[[Sequence[Scalar]], bool]
+Circuit = Callable[[Sequence[Bits], Sequence[Span]], Bits]  # of the operands' codes and ranges
 
 
 class KnownFacts(Scalarwise):
@@ -63,6 +67,7 @@ class KnownFacts(Scalarwise):
         super().__init__(format, products)
         self.exact = Reference(format, products)
         self.circuits = FixedCircuits(format) if format.is_fixed else FloatCircuits(format)
+        self.ranged = RangedCircuits(self.circuits) if isinstance(self.circuits, FixedCircuits) else None
         self.symmetric = not format.twos_complement
         self.tells_apart = (
             format.is_fixed or format.subnormals
@@ -88,6 +93,14 @@ class KnownFacts(Scalarwise):
         self.domain += [bits.opposite(bits.less(code, bottom)), bits.opposite(bits.less(top, code))]
         return Term(code, low, high)
 
+    def bounded(self, x: Term, low: int, high: int) -> Term:
+        """The same value where it is known to lie between two codes: what is made of it is right there, and only there."""
+        return Term(self.narrow(x.code, low, high), low, high)
+
+    def narrow(self, code: Bits, low: int, high: int) -> Bits:
+        """A code that lies between two others, with no more bits of its own than these need."""
+        return bits.fitted(code, low, high, code.width)
+
     def values(self, codes: Codes) -> np.ndarray:
         return decode(np.asarray(codes), self.format)
 
@@ -112,7 +125,7 @@ class KnownFacts(Scalarwise):
     def operate(
         self,
         operation: Callable[..., Scalar],
-        circuit: Callable[..., Bits],
+        circuit: Circuit,
         operands: list[Scalar],
         ends: Ends,
         trivial: Trivial,
@@ -126,7 +139,16 @@ class KnownFacts(Scalarwise):
         low, high = self._bounds(ends(operands))
         if low == high:
             return self.format.value(low)
-        return self._refined(Term(circuit(*map(self.code, operands)), low, high), operands, ends)
+        spans = [(self.low(x), self.high(x)) for x in operands]
+        return self._refined(Term(circuit([self.code(x) for x in operands], spans), low, high), operands, ends)
+
+    def circuit(self, name: str, *more: Any) -> Circuit:
+        """The circuit of an operation: fixed point by the ranges of the operands, floats the whole of it."""
+        if self.ranged is None:
+            whole = getattr(self.circuits, name)
+            return lambda codes, spans: whole(*codes, *more)
+        by_ranges = getattr(self.ranged, name)
+        return lambda codes, spans: by_ranges(*codes, *more, spans=spans)
 
     def _refined(self, result: Term, operands: Sequence[Scalar], ends: Ends, depth: int = 2) -> Scalar:
         """A result of which more is known in the cases of its operands, two deep."""
@@ -171,7 +193,7 @@ class KnownFacts(Scalarwise):
             return self.format.round(-a)
         if not self.symmetric:  # −min saturates
             return self.operate(
-                self.negate, self.circuits.negate, [a], lambda x: [-e for e in self.range(x[0])], _never
+                self.negate, self.circuit("negate"), [a], lambda x: [-e for e in self.range(x[0])], _never
             )
         if a.opposite is not None:
             return a.opposite
@@ -180,7 +202,8 @@ class KnownFacts(Scalarwise):
             if a.cases is not None:
                 condition, then, otherwise = a.cases
                 cases = (condition, self.negate(then), self.negate(otherwise))
-            self._negated[id(a)] = Term(bits.negate(a.code), -a.high, -a.low, opposite=a, cases=cases)
+            code = self.narrow(bits.negate(a.code), -a.high, -a.low)
+            self._negated[id(a)] = Term(code, -a.high, -a.low, opposite=a, cases=cases)
         return self._negated[id(a)]
 
     def choose(self, condition: Bits, a: Scalar, b: Scalar) -> Scalar:
@@ -199,7 +222,9 @@ class KnownFacts(Scalarwise):
         if isinstance(a, Term) and isinstance(b, Term) and a.code is b.code:
             return self._one_value(condition, a, b)
         self.conditions[id(condition)] = condition
-        return Term(bits.choose(condition, self.code(a), self.code(b)), low, high, cases=(condition, a, b))
+        one, other = (bits.low_bits(self.code(x), bits.signed_width(low, high)) for x in (a, b))
+        code = bits.fitted(bits.choose(condition, one, other), low, high, self.circuits.width)
+        return Term(code, low, high, cases=(condition, a, b))
 
     def _one_value(self, condition: Bits, a: Term, b: Term) -> Term:
         """a and b, which are the same value: what both know; and, where a case knows the sign, the cases."""

@@ -26,6 +26,7 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.attention_terms import Enclosed, Terms
 from glyptic.prove.methods.smt.bits import FALSE, TRUE, Bits
 from glyptic.prove.methods.smt.plain_terms import PlainTerms
+from glyptic.prove.methods.smt.preconditions import Box, box, free_name
 from glyptic.prove.methods.smt.terms import Inexpressible, Scalar, Term
 
 Rules = Literal["simplified", "plain"]  # terms that know of themselves what proofs on paper use, or terms that know nothing
@@ -46,6 +47,7 @@ class Question:
     exps: tuple[Enclosed, ...] = ()  # codes of x and [exp x] where exp is only enclosed, so that a solution may be none
     conditions: tuple[Bits, ...] = ()  # what values were split by
     results: tuple[Bits, ...] = ()  # of plain terms: what every operation gives, in the order of their making
+    spans: tuple[tuple[int, int], ...] = ()  # of each name, the codes between which the terms are right: a part of `given`
 
     @property
     def fails(self) -> Bits:
@@ -79,14 +81,23 @@ def pose(
     free = {name: terms.free(variable) for name, variable in zip(free_names(claim), names, strict=True)}
     if isinstance(subject, Values):
         setting = TermSetting(terms, lambda node: (free[node.name], FALSE))
+        given, inside = truth(claim.requires, setting).true, Box({}, (), ())
     else:
-        setting = _setting_of_layers(claim, subject, terms, free)
-    given, good = truth(claim.requires, setting).true, truth(claim.ensures, setting).true
+        inside = Box({}, (), (claim.requires,)) if plain else box(claim, format)
+        within = inside.spans
+        known = {name: terms.bounded(x, *within[name]) if name in within else x for name, x in free.items()}
+        setting = _setting_of_layers(claim, subject, terms, known)
+        whole = TermSetting(terms, lambda node: (free[free_name(node, claim) or ""], FALSE))
+        parts = [*(truth(part, whole).true for part in inside.bounds), *(truth(part, setting).true for part in inside.rest)]
+        given = setting.both(parts)
+    good = truth(claim.ensures, setting).true
     if claim.quantifier == "some":  # what is looked for is a witness: "failing" is what it satisfies
         good = bits.opposite(good)
     results = tuple(terms.results.values()) if isinstance(terms, PlainTerms) else ()
     about = ("plain" if plain else "simplified", setting, tuple(terms.exps), tuple(terms.conditions.values()), results)
-    return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about)  # type: ignore[arg-type]
+    ends = format.min_code, format.max_code
+    spans = tuple(inside.spans.get(name, ends) for name in free)
+    return Question(names, terms.circuits.width, tuple(terms.domain), given, good, *about, spans)  # type: ignore[arg-type]
 
 
 @dataclass

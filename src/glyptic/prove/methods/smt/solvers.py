@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,10 +110,16 @@ def opinions(
     """The solvers' replies to some scripts, in order, up to the first that finds a solution of one.
 
     By default the next is asked until two have found none, so the third only speaks where one of the others could not say;
-    solvers that are named are all asked.
+    solvers that are named are all asked. Where questions are large and there are cores for it, they are asked at the same time
+    (`portfolio`): who is first is a matter of time, what comes of it is not.
     """
     replies: list[Reply] = []
     enough = AGREEING if solvers is None else len(solvers)
+    if asking is ask_each:
+        from glyptic.prove.methods.smt import portfolio
+
+        if portfolio.is_worth_while(scripts, enough):
+            return portfolio.race(scripts, limits, SOLVERS if solvers is None else solvers, enough)
     for solver in SOLVERS if solvers is None else solvers:
         if sum(reply.status == "unsat" for reply in replies) == enough:
             break
@@ -246,21 +253,41 @@ def _ask_z3(script: str, limits: SolverLimits) -> Reply:
 
 def _ask_cvc5(script: str, limits: SolverLimits) -> Reply:
     """cvc5 cannot be stopped in the middle, so it works in a process of its own, which can."""
-    import cvc5
+    name, question = named("cvc5"), question_apart("cvc5", script, limits)
+    run = subprocess.run(APART, input=question, capture_output=True, start_new_session=True, check=False)
+    return reply_apart(name, run.returncode, run.stdout, run.stderr, limits)
 
-    name, alone = f"cvc5 {cvc5.__version__}", [sys.executable, "-I", str(Path(__file__).with_name("cvc5_apart.py"))]
-    question = json.dumps({"script": script, "seconds": limits.seconds, "megabytes": limits.megabytes})
-    run = subprocess.run(alone, input=question.encode(), capture_output=True, start_new_session=True, check=False)
-    if run.returncode == 0:
-        said = json.loads(run.stdout)
-        if said["status"] == "unknown":
-            said["reason"] = limits.of_memory if "memory" in said["reason"] else _failed(said["reason"])
-        return Reply(name, **said)
-    if run.returncode in (-signal.SIGPROF, -signal.SIGXCPU):
-        return Reply(name, "unknown", limits.seconds or 0.0, reason=limits.of_time)
-    errors = run.stderr.decode(errors="replace").strip() or f"it ended with status {run.returncode}"
-    of_memory = any(sign in errors.lower() for sign in ("alloc", "memory"))
-    return Reply(name, "unknown", reason=limits.of_memory if of_memory else _failed(errors.splitlines()[-1]))
+
+def named(solver: str) -> str:
+    """A solver with its version."""
+    module = import_module(solver)
+    version = {"bitwuzla": "version", "z3": "get_version_string"}.get(solver)
+    return f"{solver} {module.__version__ if version is None else getattr(module, version)()}"
+
+
+APART = [sys.executable, "-I", str(Path(__file__).with_name("solver_apart.py"))]  # a solver in a process of its own
+
+
+def question_apart(solver: str, script: str, limits: SolverLimits) -> bytes:
+    """What such a process reads."""
+    about = {"seconds": limits.seconds, "megabytes": limits.megabytes, "parent": os.getpid()}
+    return json.dumps({"solver": solver, "script": script, **about}).encode()
+
+
+def reply_apart(solver: str, status: int, said: bytes, errors: bytes, limits: SolverLimits) -> Reply:
+    """What it has replied, or how it ended."""
+    if status == 0:
+        fields = {"solver": solver, **json.loads(said)}
+        if fields["status"] == "unknown":
+            reason = fields["reason"]
+            of_memory = any(sign in reason for sign in ("memory", "canceled"))
+            fields["reason"] = limits.of_memory if of_memory else _failed(reason)
+        return Reply(**fields)
+    if status in (-signal.SIGPROF, -signal.SIGXCPU):
+        return Reply(solver, "unknown", limits.seconds or 0.0, reason=limits.of_time)
+    text = errors.decode(errors="replace").strip() or f"it ended with status {status}"
+    of_memory = any(sign in text.lower() for sign in ("alloc", "memory"))
+    return Reply(solver, "unknown", reason=limits.of_memory if of_memory else _failed(text.splitlines()[-1]))
 
 
 _ASK: dict[str, Callable[[str, SolverLimits], Reply]] = {"bitwuzla": _ask_bitwuzla, "z3": _ask_z3, "cvc5": _ask_cvc5}

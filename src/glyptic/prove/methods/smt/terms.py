@@ -20,6 +20,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from glyptic.prove.methods.smt.bits import Bits
+from glyptic.prove.methods.smt.circuits_ranged import Span
 from glyptic.prove.methods.smt.known_facts import Inexpressible, KnownFacts, Scalar, Term
 
 
@@ -38,12 +39,16 @@ class RoundedTerms(KnownFacts):
         subtracted = b.opposite if isinstance(b, Term) else None
         if subtracted is None:
             return self._signed(
-                self.operate(self.scalar_add, self.circuits.add, [a, b], self._sum_ends, _has_zero), a, b
+                self.operate(self.scalar_add, self.circuit("add"), [a, b], self._sum_ends, _has_zero), a, b
             )
         if isinstance(a, Term) and a.code is subtracted.code:
             return self.zero
-        circuit = lambda x, y: self.circuits.subtract(x, subtracted.code)  # noqa: E731
-        return self._signed(self.operate(self.scalar_add, circuit, [a, b], self._sum_ends, _has_zero), a, b)
+
+        def difference(codes: Sequence[Bits], spans: Sequence[Span]) -> Bits:
+            first, (low, high) = spans
+            return self.circuit("subtract")([codes[0], subtracted.code], [first, (-high, -low)])
+
+        return self._signed(self.operate(self.scalar_add, difference, [a, b], self._sum_ends, _has_zero), a, b)
 
     def _sum_ends(self, operands: Sequence[Scalar]) -> list[Fraction]:
         (a1, a2), (b1, b2) = map(self.range, operands)
@@ -73,7 +78,7 @@ class RoundedTerms(KnownFacts):
             (a1, a2), (b1, b2) = map(self.range, operands)
             return [a1 - b2, a2 - b1]
 
-        return self.operate(self.scalar_subtract, self.circuits.subtract, [a, b], ends, _has_zero)
+        return self.operate(self.scalar_subtract, self.circuit("subtract"), [a, b], ends, _has_zero)
 
     # Products --------------------------------------------------------------------------------------------------------------
 
@@ -85,7 +90,7 @@ class RoundedTerms(KnownFacts):
                 return self.negate(self.scalar_multiply(self.negate(x), y))
         if isinstance(b, Fraction):
             a, b = b, a
-        product = self.operate(self.scalar_multiply, self.circuits.multiply, [a, b], self._product_ends, _has_zero)
+        product = self.operate(self.scalar_multiply, self.circuit("multiply"), [a, b], self._product_ends, _has_zero)
         if isinstance(a, Fraction) and a > 0 and isinstance(product, Term) and isinstance(b, Term):
             return self._split_by_sign(product, a, b)
         return product
@@ -124,7 +129,7 @@ class RoundedTerms(KnownFacts):
             (low, high), corners = self.range(operands[0]), self._product_ends(operands)
             return [low + min(corners), high + max(corners)]
 
-        return self.operate(self.scalar_fused, self.circuits.fused, [total, a, b], ends, _has_zero)
+        return self.operate(self.scalar_fused, self.circuit("fused"), [total, a, b], ends, _has_zero)
 
     def scalar_divide(self, a: Scalar, b: Scalar) -> Scalar:
         """[a/b]; where b is 0 the term means nothing, and that must be excluded."""
@@ -136,7 +141,7 @@ class RoundedTerms(KnownFacts):
             whole = [self.format.min, self.format.max]
             return whole if bottom[0] <= 0 <= bottom[1] else [x / y for x in top for y in bottom]
 
-        return self.operate(self.scalar_divide, self.circuits.divide, [a, b], ends, lambda x: _is(x[0], 0))
+        return self.operate(self.scalar_divide, self.circuit("divide"), [a, b], ends, lambda x: _is(x[0], 0))
 
     def scalar_divide_by_count(self, a: Scalar, count: int) -> Scalar:
         if count == 1:
@@ -145,10 +150,8 @@ class RoundedTerms(KnownFacts):
         def divided(x: Scalar) -> Scalar:
             return self.scalar_divide_by_count(x, count)
 
-        def circuit(x: Bits) -> Bits:
-            return self.circuits.divide_by_count(x, count)
-
-        return self.operate(divided, circuit, [a], lambda x: [end / count for end in self.range(x[0])], _has_zero)
+        circuit, ends = self.circuit("divide_by_count", count), lambda x: [end / count for end in self.range(x[0])]
+        return self.operate(divided, circuit, [a], ends, _has_zero)
 
     def scalar_root(self, a: Scalar) -> Scalar:
         """[√a]; where a is negative the term means nothing."""
@@ -156,7 +159,7 @@ class RoundedTerms(KnownFacts):
         def ends(operands: Sequence[Scalar]) -> list[Fraction]:
             return [self.exact.scalar_root(max(end, Fraction(0))) for end in self.range(operands[0])]
 
-        return self.operate(self.scalar_root, self.circuits.root, [a], ends, _has_zero)
+        return self.operate(self.scalar_root, self.circuit("root"), [a], ends, _has_zero)
 
     # Larger ---------------------------------------------------------------------------------------------------------------
 

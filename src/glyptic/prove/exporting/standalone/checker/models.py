@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from .activations import KINDS
 from .numbers import Format, format_named
 from .reading import fields_of, is_coordinate, is_list, is_token, need, need_names
 from .transformer import OPTIONS, Model, has_feed_forward
@@ -42,14 +43,14 @@ def read_model(data: Any, what: str) -> Model:
 
 
 def read_choices(data: Any, heads: list[int], arrays: dict[str, Any], what: str) -> dict[str, Any]:
-    """What is chosen beside the arrays: kinds of norms and parallel layers; of activations only relu, which is not written."""
+    """What is chosen beside the arrays: kinds of norms, activations but for relu, which is not written, parallel layers."""
     need(isinstance(data, dict), f"{what}.choices is not an object.")
     for name, chosen in data.items():
         part, _, choice = str(name).rpartition(".")
-        need(choice != "activation", f"{what}: {name} is {chosen!r}, and this checker computes relu alone.")
         norm = choice == "kind" and f"{part}.gain" in arrays and chosen in ("rms", "rms_outside")
         parallel = choice == "parallel" and chosen is True and part in {f"layers.{l}" for l in range(len(heads))}
-        need(norm or parallel, f"{what}.choices has {name!r}: {chosen!r}, which is no choice of its parts.")
+        active = choice == "activation" and f"{part}.w1" in arrays and chosen in KINDS[1:]
+        need(norm or parallel or active, f"{what}.choices has {name!r}: {chosen!r}, which is no choice of its parts.")
     return dict(data)
 
 

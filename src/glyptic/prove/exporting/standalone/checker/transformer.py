@@ -6,7 +6,7 @@
     the answer:  the largest of softmax(OUTPUT h_last), or of OUTPUT h_last itself
 
 Parts that not every transformer has: biases, gates, RMSNorm, turns of q and k by position, tables by distance, layers whose two
-parts read the same. The only activation here is relu.
+parts read the same, gelu and silu for relu.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .activations import activated
 from .numbers import Format
 
 OPTIONS = {
@@ -193,14 +194,15 @@ def run_attention(model: Model, l: int, columns: list[Vector], trace: Trace) -> 
 
 def run_feed_forward(model: Model, l: int, columns: list[Vector]) -> list[Vector]:
     F, part = model.format, f"layers.{l}.feed_forward"
+    kind = model.choices.get(f"{part}.activation", "relu")
     out = []
     for column in columns:
         hidden = linear(model, f"{part}.w1", column, f"{part}.b1")
         if f"{part}.gate" in model.arrays:
             gates = linear(model, f"{part}.gate", column, f"{part}.gate_bias")
-            hidden = [F.multiply(max(g, 0), a) for g, a in zip(gates, hidden, strict=True)]
+            hidden = [F.multiply(activated(kind, F, g), a) for g, a in zip(gates, hidden, strict=True)]
         else:
-            hidden = [max(a, 0) for a in hidden]
+            hidden = [activated(kind, F, a) for a in hidden]
         out.append(linear(model, f"{part}.w2", hidden, f"{part}.b2"))
     return out
 

@@ -1,0 +1,65 @@
+"""Compiling the kernels: where what is compiled is kept, and a word to whoever waits for it.
+
+numba keeps what it has compiled beside the source; where that cannot be written, in the user's cache folder; NUMBA_CACHE_DIR
+names another. Where none of these can be written, kernels are compiled anew in every process, rather than not at all.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+from numba.core import event
+
+SECONDS_OF_SILENCE = 2.0
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A kernel: it lets other threads run, is kept when compiled, and divides as IEEE 754 does."""
+    how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(function, cache=True, **how)
+    except RuntimeError:  # "no locator available": there is no folder to write to
+        return njit(function, **how)
+
+
+class _Waiting(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Counts the seconds for which a process has waited for its kernels, and says so once when they get long."""
+
+    def __init__(self) -> None:
+        self.waited, self.depth, self.started, self.told = 0.0, 0, 0.0, False
+        self.place: str | None = None  # where the kernel is kept that all this compiling is for
+
+    def on_start(self, event: Any) -> None:
+        if self._is_ours(event):
+            self.depth += 1
+            if self.depth == 1:
+                self.started, self.place = time.monotonic(), event.data["dispatcher"].stats.cache_path
+            elif self.waited + time.monotonic() - self.started > SECONDS_OF_SILENCE:
+                self._tell()
+
+    def on_end(self, event: Any) -> None:
+        if self._is_ours(event):
+            self.depth -= 1
+            if self.depth == 0:
+                self.waited += time.monotonic() - self.started
+
+    @staticmethod
+    def _is_ours(event: Any) -> bool:
+        return str(getattr(event.data["dispatcher"].py_func, "__module__", "")).startswith("glyptic.")
+
+    def _tell(self) -> None:
+        """On standard error, to a person: in a terminal or a notebook."""
+        if self.told:
+            return
+        self.told = True
+        if "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty()):
+            kept = f"once: they are kept in {self.place}" if self.place else "in every process: no folder can keep them"
+            print(f"glyptic: compiling kernels for this processor, some ten seconds, {kept}.", file=sys.stderr, flush=True)
+
+
+WAITING = _Waiting()
+event.register("numba:compile", WAITING)
