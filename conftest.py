@@ -7,6 +7,7 @@ at the file of the function itself, and our loops take their rounding from anoth
 """
 
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import suppress
@@ -25,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONIOENCODING"] = "utf-8"  # what tests start speaks so, whatever the terminal
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a script put in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # and can be interrupted, which would be inherited
     if hasattr(config, "workerinput"):
         return  # the process that started this one has done it
     folder = Path(glyptic.numbers.__file__).parent

@@ -67,7 +67,9 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
     name = re.search(r"model name\s*:\s*(.+)", info)
     width = next((w for w in ("avx512f", "avx2") if w in info), "no AVX2")
-    return f"{name[1] if name else platform.machine()} ({width})"
+    family = re.search(r"cpu family\s*:\s*(\d+)\nmodel\s*:\s*(\d+)", info)  # for virtual machines that hide the name
+    which = f", family {family[1]} model {family[2]}" if family else ""
+    return f"{name[1] if name else platform.machine()} ({width}{which})"
 
 
 if __name__ == "__main__":

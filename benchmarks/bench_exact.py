@@ -5,7 +5,11 @@ Every contestant's result is compared with the reference's or with ours before i
 
 from __future__ import annotations
 
+import json
+import os
 import resource
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -13,7 +17,7 @@ from multiprocessing import get_context
 import gfloat
 import gfloat.formats
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from benchmarks.numpy_loop import NumpyLoop
 from benchmarks.timing import contest, row
@@ -21,6 +25,7 @@ from glyptic.exact import Options, Sizes, Transformer, random_transformer
 from glyptic.exact.running import prepared_for, run_chunk
 from glyptic.numbers import Format, Reference, encode, parse_format, products, to_float64
 from glyptic.numbers.fast import Fast, Variant
+from glyptic.numbers.machines import vectors_here
 
 M, K, N = 64, 256, 256
 TARGETS = {
@@ -35,7 +40,7 @@ TARGETS = {
 
 def rows() -> list[dict]:
     with threadpool_limits(1):
-        return [*_dense(), *_sparse(), *_whole(), *_chain_of_thought()]
+        return [*_dense(), *_dense_by_avx2(), *_sparse(), *_whole(), *_chain_of_thought()]
 
 
 def _operands(format: Format, spread: float, columns: int = N) -> tuple[np.ndarray, np.ndarray]:
@@ -56,6 +61,19 @@ def _dense() -> list[dict]:
     ]:
         out += _dense_rows(name, spread, about)
     return out
+
+
+def _dense_by_avx2() -> list[dict]:
+    """The same on a machine with wider vectors, where we and BLAS are both told that it has those of AVX2 alone."""
+    if vectors_here() != "512":
+        return []
+    narrow = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma,+avx", "OPENBLAS_CORETYPE": "Haswell"}
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.bench_exact"], env={**os.environ, **narrow}, check=True, capture_output=True, text=True
+    )
+    found = json.loads(done.stdout)
+    assert found["vectors"] == "256" and found["blas"] == ["Haswell"], found
+    return [{**one, "name": one["name"].replace("dense", "AVX2 code, dense", 1)} for one in found["rows"] if one["target"]]
 
 
 def _dense_rows(name: str, spread: float, about: str) -> list[dict]:
@@ -153,7 +171,7 @@ def _peaks(texts: list[str]) -> tuple[float, float]:
     """The most memory that this process ever held, in MiB: after 1,250 inputs and after all of them."""
     model, found = _constructed(), []
     for some in (texts[:1250], texts):
-        model.run_batch(some)
+        model.run_batch(some, workers=1)
         found.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     return found[0], found[1]
 
@@ -168,7 +186,10 @@ def _whole() -> list[dict]:
     ours = run_chunk(prepared_for(model), numbers)
     assert not ours.failures and np.array_equal(ours.logits, loop.logits(numbers))
     timed = contest(
-        {"1,250": lambda: model.run_batch(texts[:1250]), "10,000": lambda: model.run_batch(texts)},
+        {
+            "1,250": lambda: model.run_batch(texts[:1250], workers=1),
+            "10,000": lambda: model.run_batch(texts, workers=1),
+        },
         rounds=3,
         least_seconds=0,
     )
@@ -198,7 +219,7 @@ def _whole() -> list[dict]:
 
 
 def _chain_of_thought() -> list[dict]:
-    """T steps from one token: twice the steps may cost four times attention's share, but only twice the layers' work."""
+    """T steps from one token, of 64 chains: what the layers do at a step is the same at all of them; attention reads n keys."""
     sizes = Sizes(
         layers=4,
         heads=1,
@@ -212,17 +233,31 @@ def _chain_of_thought() -> list[dict]:
     )
     model = random_transformer(parse_format("fixed:8"), 3, sizes, Options(ties="first", attention="max-subtracted"))
     start = ["0", "1"] * 32
+    lengths = (64, 128, 256, 512)
     timed = contest(
-        {f"T = {t}": lambda t=t: model.run_batch(start, steps=t) for t in (64, 128, 256)}, rounds=3, least_seconds=0
+        {f"T = {t}": lambda t=t: model.run_batch(start, steps=t, workers=1) for t in lengths}, rounds=3, least_seconds=0
     )
     whole = contest(
-        {"whole": lambda: [model.run_batch([s * n for s in start]) for n in (1, 32, 64, 96, 128)]},
+        {"whole": lambda: [model.run_batch([s * n for s in start], workers=1) for n in (1, 32, 64, 96, 128)]},
         rounds=2,
         least_seconds=0,
     )
     recomputed = whole.seconds("whole") / 5 * 128
+    seconds = [timed.seconds(f"T = {t}") for t in lengths]
+    steps = [(late - early) / t for t, early, late in zip(lengths, seconds, seconds[1:], strict=False)]  # at n about 1.5 t
+    every, of_key = np.polynomial.polynomial.polyfit([1.5 * t for t in lengths[:-1]], steps, 1)
+    residual = max(abs(every + of_key * 1.5 * t - step) / step for t, step in zip(lengths[:-1], steps, strict=True))
+    told = ", ".join(f"{1e3 * step:.1f} ms at n = {1.5 * t:.0f}" for t, step in zip(lengths[:-1], steps, strict=True))
     return [
-        row("chain of thought: cost of 256 steps over 128", timed.seconds("T = 256") / timed.seconds("T = 128"), "<= 4.5",
-            "O(T·n): 2 for the layers' work, 4 for attention's; recomputing every prefix is O(T·n²): 4 and 8"),
-        row("chain of thought, 128 steps: against recomputing every prefix", recomputed / timed.seconds("T = 128"), "> 2"),
+        row("chain of thought: a step at n = 384 over one at n = 96", steps[2] / steps[0], "<= 4",
+            f"attention's own n alone would be 4; {told}"),
+        row("chain of thought: a step is a + b·n, at most off by", 100 * residual, "",
+            f"a = {1e3 * every:.2f} ms, b = {1e6 * of_key:.1f} µs, for 64 chains", "%"),
+        row("chain of thought, 128 steps: against recomputing every prefix", recomputed / seconds[1], "> 2"),
     ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        blas = [pool["architecture"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        print(json.dumps({"vectors": vectors_here(), "blas": blas[:1], "rows": _dense()}))

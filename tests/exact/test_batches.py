@@ -163,3 +163,12 @@ def test_ctrl_c_ends_a_batch_promptly() -> None:
     out, error = process.communicate(timeout=60)
     assert "done" not in out and "KeyboardInterrupt" in error
     assert time.monotonic() - started < 15  # of a busy machine; it is a fraction of a second else
+
+
+def test_chunks_are_cut_by_what_is_there_at_once() -> None:
+    """A chain of thought keeps what it has computed, and one position is new at each step; under a full mask all are."""
+    long = Sizes(layers=1, heads=1, width=6, hidden=64, key_width=2, value_width=2, max_length=600, answers=("0", "1"))
+    for mask, arrays in (("causal", 2 * 512), ("full", 512 * 512)):
+        transformer = random_transformer("fixed:4", 0, long, Options(mask=mask))  # type: ignore[arg-type]
+        assert running.chunk_size(transformer, 1, 512) == running._CHUNK_BYTES // (4 * arrays)
+        assert running.chunk_size(transformer, 32) == running._CHUNK_BYTES // (4 * 64 * 32)

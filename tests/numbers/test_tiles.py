@@ -55,10 +55,24 @@ def product(fast: Fast, weights: np.ndarray, x: np.ndarray) -> np.ndarray:
     return fast.codes(fast.linear(fast.weights(weights), fast.values(x)[:, :, None]))[:, :, 0]
 
 
+def by_each_tile(fast: Fast, weights: np.ndarray, x: np.ndarray) -> list[np.ndarray]:
+    """All products [w·x], by the tiles of a dense matrix, of a sparse one, of scores, and of mixtures: each (w, x)."""
+    thin = np.zeros((len(weights), 5), np.int64)
+    thin[:, 3] = weights
+    rows = np.zeros((5, len(x)), np.int64)
+    rows[3] = x
+    lefts, rights = fast.values(np.repeat(weights[:, None], len(x), axis=1)), fast.values(x[None, None])
+    seen = np.ones((len(weights), 1), bool)
+    scores, mixtures = fast.scores(lefts[None], rights, seen)[:, 0], fast.mixture(lefts[:, None], rights, seen)[0]
+    return [product(fast, weights[:, None], x[None]), product(fast, thin, rows), fast.codes(scores), fast.codes(mixtures)]
+
+
 def assert_all_pairs(format: Format, variant: Variant) -> None:
     fast, staircase = Fast(format, variant=variant), Staircase(format)
     for weights, x in boxes(format):
-        assert np.array_equal(product(fast, weights[:, None], x[None]), exact(format, weights, x, staircase)), (format, variant)
+        expected = exact(format, weights, x, staircase)
+        for found in by_each_tile(fast, weights, x):
+            assert np.array_equal(found, expected), (format, variant)
 
 
 @pytest.mark.parametrize("vectors", VECTORS)
@@ -80,16 +94,19 @@ def test_all_pairs_of_all_small_formats_in_every_variant(vectors: str) -> None:
 
 
 def test_the_boxes_reach_every_level_of_clamps() -> None:
-    """What was forced to nothing ran with no clamps, with clamped sums, and with all of them."""
+    """What was forced to nothing ran with no clamps and with all; and, where a second term is added, with clamped sums too."""
     for name in KINDS:
         format = parse_format(name)
-        fast = Fast(format)
-        levels = set()
-        for weights, x in boxes(format):  # type: ignore[arg-type]
-            rule, sizes = fast.host.rule, np.array([np.abs(fast.values(x)).max()], np.float64)
-            dense = fast._dense(weights[:, None])
-            levels |= set(micro._dense_levels(dense.magnitudes, sizes, NO_CLAMPS, rule).ravel().tolist())
-        assert {NO_CLAMPS, CLAMP_ALL} <= levels, name
+        assert isinstance(format, Format)
+        fast, one = Fast(format), format.code(Fraction(1))
+        alone, beside = set(), set()
+        for weights, x in boxes(format):
+            largest = np.abs(fast.values(x)).max()
+            for levels, matrix in ((alone, weights[:, None]), (beside, np.stack([weights, np.full_like(weights, one)], axis=1))):
+                sizes = np.full(matrix.shape[1], largest, np.float64)
+                dense = fast._dense(matrix)
+                levels |= set(micro._dense_levels(dense.magnitudes, sizes, NO_CLAMPS, fast.host.rule).ravel().tolist())
+        assert {NO_CLAMPS, CLAMP_ALL} <= alone and beside == set(CLAMPS), name
 
 
 def exact_sums(format: Format, weights: np.ndarray, x: np.ndarray, others: np.ndarray, staircase: Staircase) -> np.ndarray:
@@ -113,7 +130,7 @@ def test_all_sums_of_a_value_and_a_product() -> None:
                 assert np.array_equal(ours, expected), (name, variant)
 
 
-LARGE = ["fixed:8", "fixed:8/even", "q:20,0", "fp16/zero", "bf16"]
+LARGE = ["fixed:8", "fixed:8/even", "q:20,0", "fp16/zero", "bf16", "fp32"]
 MORE = ["fixed:12", "q:8,8/even", "fp16", "bf16/zero", "fp32/zero"]
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from glyptic.exact.numbering import OfOneLength
 
 _BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
-_CHUNK_BYTES = 1 << 19  # of the largest array in a chunk of the batch: two of them stay in a second-level cache
+_CHUNK_BYTES = 1 << 20  # of the largest array in a chunk of the batch: less is less work a call, more outgrows the caches
 _STREAMED, _STREAMED_BYTES = 1 << 14, 1 << 27  # inputs of a batch in a stream, and what their traces may take
 _SMALLEST_SHARE = 8  # a chunk is cut so far, and no further, that all workers get some
 
@@ -246,19 +246,25 @@ def traced_bytes(transformer: Transformer, wanted: Iterable[str], length: int) -
 def _pieces(transformer: Transformer, group: OfOneLength, steps: int, workers: int) -> Iterator[OfOneLength]:
     """Inputs of one length in chunks, so that each worker has some."""
     length, count = group.tokens.shape
-    size = chunk_size(transformer, length + steps - 1)
+    size = chunk_size(transformer, length, steps)
     if workers > 1:
         size = min(size, max(ceil(size / _SMALLEST_SHARE), ceil(count / workers)))
     return group.cut(size)
 
 
-def chunk_size(transformer: Transformer, length: int) -> int:
-    """How many inputs of a length go through at once, so that no array outgrows half a megabyte."""
-    widths = [transformer.width, length]
-    for layer in transformer.layers:
-        widths += [len(head.query) for head in layer.heads] + [len(head.value) for head in layer.heads]
-        widths += [len(layer.feed_forward.w1)] if layer.feed_forward else []
-    return max(1, _CHUNK_BYTES // (4 * max(widths) * length))
+def chunk_size(transformer: Transformer, length: int, steps: int = 1) -> int:
+    """How many inputs of a length go through at once, for so many steps, so that no array outgrows a megabyte.
+
+    The input goes through whole; then one position a step, beside what is kept of all before it. Under a full mask every step
+    begins again.
+    """
+    kept = [width for layer in transformer.layers for head in layer.heads for width in (len(head.query), len(head.value))]
+    hidden = [len(layer.feed_forward.w1) for layer in transformer.layers if layer.feed_forward]
+    longest = length + steps - 1
+    if transformer.options.mask == "full":
+        length = longest
+    numbers = max(max([transformer.width, length, *kept, *hidden]) * length, max([1, *kept]) * longest)
+    return max(1, _CHUNK_BYTES // (4 * numbers))
 
 
 @checked

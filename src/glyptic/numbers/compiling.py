@@ -7,6 +7,7 @@ names another. Where none of these can be written, kernels are compiled anew in 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -32,19 +33,23 @@ class _Waiting(event.Listener):  # type: ignore[misc]  # numba has no types
     def __init__(self) -> None:
         self.waited, self.depth, self.started, self.told = 0.0, 0, 0.0, False
         self.place: str | None = None  # where the kernel is kept that all this compiling is for
+        self.alarm: threading.Timer | None = None
 
     def on_start(self, event: Any) -> None:
         if self._is_ours(event):
             self.depth += 1
-            if self.depth == 1:
+            if self.depth == 1 and not self.told:
                 self.started, self.place = time.monotonic(), event.data["dispatcher"].stats.cache_path
-            elif self.waited + time.monotonic() - self.started > SECONDS_OF_SILENCE:
-                self._tell()
+                self.alarm = threading.Timer(max(0.0, SECONDS_OF_SILENCE - self.waited), self._tell)
+                self.alarm.daemon = True
+                self.alarm.start()
 
     def on_end(self, event: Any) -> None:
         if self._is_ours(event):
             self.depth -= 1
-            if self.depth == 0:
+            if self.depth == 0 and self.alarm is not None:
+                self.alarm.cancel()
+                self.alarm = None
                 self.waited += time.monotonic() - self.started
 
     @staticmethod

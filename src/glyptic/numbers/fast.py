@@ -79,7 +79,14 @@ class Fast:
         readings = {"fused": kernels.Fused, "unrounded": kernels.Unrounded}
         self._inner = readings[products](self.host.rule) if products in readings else self.host.rule
         self._variant = variant or Variant(vectors_here())
+        self._bits = np.finfo(self.host.dtype).nmant + 1
         self._tiled = products == "rounded" and have_room(self.format, self._bits) and self._variant.vectors is not None
+        if self._variant.vectors is not None:  # what tiles need at every call
+            wrapper = WRAPPERS[self._variant.vectors]
+            self._rule = wrapper(self.host.rule)  # in the wrapper of the machine's vectors
+            self._lanes = SHAPES[wrapper].bits // (8 * np.dtype(self.host.dtype).itemsize)
+        low = getattr(self.host.rule, "low", None)
+        self._lowest = float(-self.host.rule.high if low is None else low)  # the least value, in units
 
     # Values ------------------------------------------------------------------------------------------------------------
 
@@ -99,27 +106,6 @@ class Fast:
 
     def _one(self) -> np.ndarray:
         return self.values(encode_plainly(1, self.format, nearest=True))
-
-    @property
-    def _bits(self) -> int:
-        return np.finfo(self.host.dtype).nmant + 1
-
-    @property
-    def _lanes(self) -> int:
-        assert self._variant.vectors is not None
-        return SHAPES[WRAPPERS[self._variant.vectors]].bits // (8 * np.dtype(self.host.dtype).itemsize)
-
-    @property
-    def _rule(self) -> tuple:
-        """The rule of tiles: in the wrapper of the machine's vectors."""
-        assert self._variant.vectors is not None
-        return WRAPPERS[self._variant.vectors](self.host.rule)
-
-    @property
-    def _lowest(self) -> float:
-        """The least value, in units."""
-        low = getattr(self.host.rule, "low", None)
-        return float(-self.host.rule.high if low is None else low)
 
     def weights(self, codes: Codes) -> Weights:
         codes = np.asarray(codes)
@@ -252,17 +238,16 @@ class Fast:
     ) -> tuple[np.ndarray, np.ndarray]:
         if kind in ("leftmost", "rightmost", "average"):
             return self._hard(scores, visible, kind), np.zeros((scores.shape[0], scores.shape[2]), bool)
-        seen = visible[:, :, None]
         if kind == "max-subtracted":
-            largest = np.where(seen, scores, -np.inf).max(axis=1, keepdims=True)
+            largest = np.where(visible[:, :, None], scores, -np.inf).max(axis=1, keepdims=True)
             scores = self.subtract(scores, np.where(np.isfinite(largest), largest, 0).astype(scores.dtype))
         if self.format.is_fixed:
-            exps = products.table_exps(scores, visible, *_table(self.format, np.dtype(self.host.dtype)))
+            shares = products.table_exps(scores, visible, *_table(self.format, np.dtype(self.host.dtype)))
         else:
-            exps = np.where(seen, self.exp(scores), self.host.dtype(0))
-        totals = products.total_visible(exps, visible, self.host.rule)
-        undefined = (totals == 0) & np.any(visible, axis=1, keepdims=True)
-        return products.shares(exps, totals, visible, 1 / self.host.unit, self.host.rule64), undefined
+            shares = np.zeros_like(scores)
+            shares[visible] = self.exp(scores[visible])
+        totals = products.divide_by_totals(shares, visible, 1 / self.host.unit, self.host.rule, self.host.rule64)
+        return shares, (totals == 0) & np.any(visible, axis=1, keepdims=True)
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
         masked = np.where(visible[:, :, None], scores, -np.inf)
@@ -297,7 +282,7 @@ def _padded(x: np.ndarray, columns: int) -> np.ndarray:
 
 
 def _spread(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    left, right = np.broadcast_arrays(x, y)
+    left, right = (x, y) if x.shape == y.shape else np.broadcast_arrays(x, y)
     return np.ascontiguousarray(left), np.ascontiguousarray(right)
 
 

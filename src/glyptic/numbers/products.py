@@ -201,22 +201,25 @@ def table_activations(x, first, table):
 
 
 @compiled
-def shares(exps, totals, visible, scale, rule):
-    """[e_ij / total_i] for the visible, 0 elsewhere and where the total is 0; `rule` is that of float64."""
+def divide_by_totals(exps, visible, scale, rule, rule64):
+    """Put [e_ij / D_i] in the place of the visible e_ij, where D_i = [[e_i1 + e_i2] + …]; what comes back is D, (n_q, batch).
+
+    Where D_i is 0, so is every e_ij, and stays so. `rule64` is the rule of float64, in which quotients are rounded.
+    """
     n_q, n_k, batch = exps.shape
-    out = np.zeros_like(exps)
-    floating = by_float64(rule)
+    totals = total_visible(exps, visible, rule)
+    floating = by_float64(rule64)
+    divisors = np.empty(batch)
     for i in range(n_q):
-        total = np.empty(batch)
         for b in range(batch):
-            total[b] = totals[i, b] if totals[i, b] != 0 else 1.0
+            divisors[b] = totals[i, b] if totals[i, b] != 0 else 1.0
         for j in range(n_k):
             if visible[i, j]:
-                e, result = exps[i, j], out[i, j]
+                e = exps[i, j]
                 if floating:
                     for b in range(batch):
-                        result[b] = quotient(np.float64(e[b]), total[b], scale, rule)
+                        e[b] = quotient(np.float64(e[b]), divisors[b], scale, rule64)
                 else:
                     for b in range(batch):
-                        result[b] = integer_quotient(np.float64(e[b]), total[b], scale, rule)
-    return out
+                        e[b] = integer_quotient(np.float64(e[b]), divisors[b], scale, rule64)
+    return totals
