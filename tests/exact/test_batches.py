@@ -36,6 +36,7 @@ def assert_same(one, other) -> None:
 @pytest.fixture
 def small_chunks(monkeypatch) -> None:
     monkeypatch.setattr(running, "_CHUNK_BYTES", 4 * 16 * 12 * 5)
+    monkeypatch.setattr(running, "_LANES", 1)
 
 
 @pytest.mark.usefixtures("small_chunks")

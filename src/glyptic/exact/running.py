@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from glyptic.exact.numbering import OfOneLength
 
 _BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
-_CHUNK_BYTES = 1 << 19  # of the largest array in a chunk of the batch: two of them stay in a second-level cache
+_CHUNK_BYTES = 1 << 19  # of the largest array in a chunk of the batch: two of them stay in a second-level cache,
+_LANES, _WIDE_BYTES = 32, 1 << 23  # unless so few inputs went through at once that no vector of the machine were full
 _STREAMED, _STREAMED_BYTES = 1 << 14, 1 << 27  # inputs of a batch in a stream, and what their traces may take
 _SMALLEST_SHARE = 8  # a chunk is cut so far, and no further, that all workers get some
 
@@ -253,12 +254,13 @@ def _pieces(transformer: Transformer, group: OfOneLength, steps: int, workers: i
 
 
 def chunk_size(transformer: Transformer, length: int) -> int:
-    """How many inputs of a length go through at once, so that no array outgrows half a megabyte."""
+    """How many inputs of a length go through at once: no array outgrows half a megabyte, or eight where inputs are long."""
     widths = [transformer.width, length]
     for layer in transformer.layers:
         widths += [len(head.query) for head in layer.heads] + [len(head.value) for head in layer.heads]
         widths += [len(layer.feed_forward.w1)] if layer.feed_forward else []
-    return max(1, _CHUNK_BYTES // (4 * max(widths) * length))
+    each = 4 * max(widths) * length
+    return max(1, _CHUNK_BYTES // each, min(_LANES, _WIDE_BYTES // each))
 
 
 @checked
