@@ -15,7 +15,7 @@ from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import named
 from glyptic.files import write_folder
-from glyptic.prove.exporting.folder import check_target, programs
+from glyptic.prove.exporting.targets import check_target, programs
 from glyptic.prove.portable.transformers import transformer_to_json
 from glyptic.states.budget import MOST_STATES, Budget, StateCount
 from glyptic.states.classes import classes
