@@ -3,6 +3,9 @@
 import pytest
 
 from glyptic.cli import main
+from glyptic.prove.exporting.standalone.checker.machine import check_machine
+from glyptic.states.machines import Machine
+from glyptic.states.search import LayerSearch
 
 
 def said(capsys, *words: str) -> str:
@@ -85,3 +88,62 @@ def test_prove_for_every_length(capsys) -> None:
     assert "Proved, for every length" in capsys.readouterr().out
     assert main(["prove", "occurs", "at-least:2", "--format", "fixed:2"]) == 1
     assert "smallest counterexample: input '1'" in capsys.readouterr().out
+
+
+def test_a_format_that_refuses_may_come_first(capsys) -> None:
+    fives = ".*1.*1.*1.*1.*1.*"
+    for formats in ("fixed:1,fixed:3", "fixed:3,fixed:1"):
+        text = said(capsys, "at-least:5", "--formats", formats, "--language", fives)
+        assert "counts to 5, and fixed:1 has" in text and "fixed:3      18         6              never" in text
+    assert main(["machine", "at-least:5", "--formats", "fixed:1,float:1,1", "--language", fives]) == 2
+    assert capsys.readouterr().err.count("fixed:1") == 1
+
+
+def test_a_figure_of_too_many_states_is_refused_last(capsys, tmp_path) -> None:
+    out, figure = tmp_path / "m", tmp_path / "m.svg"
+    words = ["averaging-majority", "--format", "fixed:3", "--language", "majority", "--out", str(out), "--figure", str(figure)]
+    assert main(["machine", *words]) == 2
+    told = capsys.readouterr()
+    assert "128 states are too many to draw" in told.err and "first at length 127" in told.out and not figure.exists()
+    assert check_machine(out)[-1].endswith("for every length")
+
+
+def test_lengths_that_there_are_not_are_refused(capsys, tmp_path) -> None:
+    for more in ([], ["--out", str(tmp_path / "m")]):
+        assert main(["machine", "first-equals-last:6", "--format", "fixed:2", "--length", "9", *more]) == 2
+        assert "length is 9, and " in (error := capsys.readouterr().err) and "has 6 positions" in error
+    assert "to the longest input" in said(capsys, "first-equals-last:6", "--format", "fixed:2", "--length", "6")
+
+
+def test_states_are_searched_once(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path) -> None:
+    """With a certificate too; and with a journal of a finished search not at all."""
+    runs, search = [], LayerSearch.run
+    monkeypatch.setattr(LayerSearch, "run", lambda self, *more: runs.append(self.layer) or search(self, *more))
+    journal = ["--journal", str(tmp_path / "journal")]
+    words = ["same-ends", "--format", "fixed:2", *journal]
+    said(capsys, *words)
+    assert runs == [0, 1]
+    said(capsys, *words, "--out", str(tmp_path / "a"))  # what the states hold was not kept
+    assert runs == [0, 1] * 2
+    said(capsys, *words, "--out", str(tmp_path / "b"))
+    said(capsys, *words)
+    assert runs == [0, 1] * 2
+    assert (tmp_path / "a" / "machine.json").read_text() == (tmp_path / "b" / "machine.json").read_text()
+    check_machine(tmp_path / "b")
+
+
+def test_one_clock_for_all(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    """A kind that takes too long is left out; what is compared ends with a sentence."""
+    from glyptic.states import budget as of_budget
+
+    kind = Machine.kind
+
+    def late(self, answer, asked):
+        monkeypatch.setattr(of_budget.Budget, "left", 0.0)
+        monkeypatch.setattr(of_budget.Budget, "over", lambda self, *more: "the time limit of 100 s")
+        return kind(self, answer, asked)
+
+    monkeypatch.setattr(Machine, "kind", late)
+    assert main(["machine", "factor:101", "--format", "fixed:2", "--seconds", "100", "--language", ".*101.*"]) == 2
+    told = capsys.readouterr()
+    assert "its kind was not told within the time limit" in told.out and "passed the time limit of 100 s" in told.err

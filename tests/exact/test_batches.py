@@ -36,6 +36,7 @@ def assert_same(one, other) -> None:
 @pytest.fixture
 def small_chunks(monkeypatch) -> None:
     monkeypatch.setattr(running, "_CHUNK_BYTES", 4 * 16 * 12 * 5)
+    monkeypatch.setattr(running, "_LANES", 1)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -165,8 +166,9 @@ def test_ctrl_c_ends_a_batch_promptly() -> None:
     assert time.monotonic() - started < 15  # of a busy machine; it is a fraction of a second else
 
 
-def test_chunks_are_cut_by_what_is_there_at_once() -> None:
+def test_chunks_are_cut_by_what_is_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain of thought keeps what it has computed, and one position is new at each step; under a full mask all are."""
+    monkeypatch.setattr(running, "_LANES", 1)
     long = Sizes(layers=1, heads=1, width=6, hidden=64, key_width=2, value_width=2, max_length=600, answers=("0", "1"))
     for mask, arrays in (("causal", 2 * 512), ("full", 512 * 512)):
         transformer = random_transformer("fixed:4", 0, long, Options(mask=mask))  # type: ignore[arg-type]

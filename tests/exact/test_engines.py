@@ -133,12 +133,12 @@ def test_a_batch_is_its_members() -> None:
     texts = ["".join(w) for n in range(1, 8) for w in itertools.product("01", repeat=n)]
     whole = transformer.run_batch(texts)
     seen: list[int] = []
-    small = running._CHUNK_BYTES
+    small, lanes = running._CHUNK_BYTES, running._LANES
     try:
-        running._CHUNK_BYTES = 4 * 8 * 7 * 3  # three at a time
+        running._CHUNK_BYTES, running._LANES = 4 * 8 * 7 * 3, 1  # three at a time
         cut = transformer.run_batch(texts, progress=seen.append)
     finally:
-        running._CHUNK_BYTES = small
+        running._CHUNK_BYTES, running._LANES = small, lanes
     assert sum(seen) == len(texts) and max(seen) < 40
     assert np.array_equal(whole.numbers, cut.numbers) and np.array_equal(whole.logits, cut.logits)
     for i in range(0, len(texts), 17):
@@ -157,3 +157,12 @@ def test_the_engines_agree_where_the_first_product_is_not_rounded(name: str) -> 
         other = transformer.with_options(products="fused").run_batch(TEXTS)
         differ += not np.array_equal(transformer.run_batch(TEXTS).logits, other.logits)
     assert differ  # it is another function
+
+
+def test_long_inputs_go_through_together_as_far_as_memory_is_bounded() -> None:
+    from glyptic.exact import running
+
+    transformer = random_transformer("fixed:2", 1).replace(period=1)
+    sizes = {length: running.chunk_size(transformer, length) for length in (10, 64, 200, 400, 1000, 3000)}
+    assert sizes[10] > sizes[64] > sizes[200] == 32 > sizes[400] > sizes[1000] >= 2 and sizes[3000] == 1
+    assert all(4 * length * length * size <= 1 << 23 for length, size in sizes.items() if size > 1)

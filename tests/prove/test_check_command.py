@@ -14,8 +14,8 @@ from glyptic.languages import regular
 from glyptic.numbers import Fixed, Q
 from glyptic.prove import B, Claim, Values, answer, check, exists, exp, inputs, layers, variables
 from glyptic.prove.claims.expressions import accepted, after, before, defined, let, where
-from glyptic.prove.exporting.folder import programs
 from glyptic.prove.exporting.standalone.checker.command import main
+from glyptic.prove.exporting.targets import programs
 from glyptic.prove.portable.claims import claim_to_json
 from glyptic.prove.verdicts.answers import verdict_to_json
 

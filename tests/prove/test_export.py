@@ -24,9 +24,10 @@ from glyptic.numbers import Exact, Fixed, parse_format
 from glyptic.programs import by_name
 from glyptic.prove import Claim, Inputs, Values, exp, export, variables
 from glyptic.prove.claims.claim import exists
-from glyptic.prove.exporting.folder import Exported, programs
+from glyptic.prove.exporting.folder import Exported
 from glyptic.prove.exporting.question import script
 from glyptic.prove.exporting.standalone import blast
+from glyptic.prove.exporting.targets import programs
 from glyptic.prove.methods.smt.solvers import SOLVERS, ask
 from glyptic.prove.questions import decisiveness, equivalence
 from glyptic.theorems.proving import read_scope, theorem

@@ -21,6 +21,7 @@ from glyptic.exact.transformer import map_codes
 from glyptic.prove.exporting.machines import export_machine
 from glyptic.prove.exporting.standalone.checker.command import main as check_command
 from glyptic.prove.exporting.standalone.checker.machine import Wrong, check_machine
+from glyptic.prove.exporting.standalone.checker.reading import Unreadable
 from glyptic.prove.portable.transformers import transformer_to_json
 from glyptic.states import TooManyStates
 
@@ -144,10 +145,9 @@ KINDS = {"state", "transition", "weight", "output", "entry", "small move", "clas
 
 def test_a_hundred_changed_machines_are_refused(tmp_path) -> None:
     made = changed_folders(tmp_path, 100)
-    for what, folder in made:
-        with pytest.raises((Wrong, Exception)) as told:
+    for _, folder in made:
+        with pytest.raises((Wrong, Unreadable)):
             check_machine(folder)
-        assert type(told.value).__name__ in ("Wrong", "Unreadable"), (folder.name, what, told.value)
     assert {what for what, _ in made} == KINDS
 
 
@@ -164,6 +164,17 @@ def test_changed_machines_are_refused_where_there_is_no_glyptic(tmp_path) -> Non
     refused_apart(changed_folders(tmp_path, 12))
 
 
+def newer(name: str, seed: int) -> Transformer:
+    """A transformer with biases, gates, another activation or another norm."""
+    changes, options = KNOWN[name]
+    return random_transformer("fixed:1", seed, Sizes(**{**SMALL, **changes}), options).replace(period=1)
+
+
+def test_a_machine_with_newer_parts_is_accepted_where_there_is_no_glyptic(tmp_path) -> None:
+    done = run_apart(export_machine(tmp_path / "m", newer("gelu", 0)))
+    assert done.returncode == 0 and "nothing contradicts the machine" in done.stdout, done
+
+
 @pytest.mark.slow
 def test_without_glyptic_every_machine_is_accepted_and_a_hundred_changed_ones_refused(tmp_path) -> None:
     """All exported machines of these tests in their own processes, and a hundred with one change."""
@@ -174,9 +185,15 @@ def test_without_glyptic_every_machine_is_accepted_and_a_hundred_changed_ones_re
             accepted.append(export_machine(tmp_path / str(seed), random_machine(seed), states=150))
         except (TooManyStates, InputError):
             continue
+    for name in KNOWN:
+        accepted += [export_machine(tmp_path / f"{name}-{seed}", newer(name, seed)) for seed in (0, 1)]
+    for seed in (0, 1):
+        gelu = random_transformer("fixed:3", seed, Sizes(**{**SMALL, "activation": "gelu"})).replace(period=1)
+        accepted.append(export_machine(tmp_path / f"gelu{seed}", gelu))
+    accepted.append(export_machine(tmp_path / "factor", programs.open("factor:101", "fixed:2")))
     accepted.append(export_machine(tmp_path / "table", programs.open("first-equals-last:5", "fixed:2")))
     accepted.append(export_machine(tmp_path / "ended", programs.open("same-ends", "fixed:2"), length=4))
-    assert len(accepted) >= 33
+    assert len(accepted) >= 50
     for folder in accepted:
         done = run_apart(folder)
         assert done.returncode == 0 and "nothing contradicts the machine" in done.stdout, (folder, done)
@@ -216,11 +233,11 @@ def test_what_cannot_be_exported_is_told(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_machines_with_newer_parts_are_accepted(name: str, tmp_path: Path) -> None:
-    changes, options = KNOWN[name]
+    changes, _ = KNOWN[name]
     biases = ("output_bias", "layers.0.heads.0.output_bias") if changes.get("biases") else ()
     noticed = dict.fromkeys(biases, 0)  # a bias may change no answer
     for seed in range(12):
-        transformer = random_transformer("fixed:1", seed, Sizes(**{**SMALL, **changes}), options).replace(period=1)
+        transformer = newer(name, seed)
         try:
             folder = export_machine(tmp_path / str(seed), transformer)
         except InputError:  # a final norm that is 0/0 now and then: refused, as other tests show

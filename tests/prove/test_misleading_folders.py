@@ -21,9 +21,9 @@ from glyptic.languages import regular
 from glyptic.numbers import Fixed
 from glyptic.programs import by_name
 from glyptic.prove import Claim, Values, accepted, after, answer, export, inputs, layers, let, token, variables
-from glyptic.prove.exporting.folder import programs
 from glyptic.prove.exporting.standalone import blast, drat
 from glyptic.prove.exporting.standalone.checker.command import main
+from glyptic.prove.exporting.targets import programs
 from glyptic.prove.portable.claims import claim_to_json
 from glyptic.prove.verdicts.answers import verdict_to_json
 

@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 from tests.states.sampling import harsh, sampled
 
@@ -179,3 +180,61 @@ def test_long_inputs_are_decided_or_given_up_in_time() -> None:
     start = time.process_time()
     late = prove.decisive(occurs, 10**5, seconds=1e-3, progress=False)
     assert isinstance(late, Unknown) and "time limit" in late.reason and time.process_time() - start < 10
+
+
+def test_long_counterexamples_are_confirmed_within_the_time() -> None:
+    """In fractions where they can be; else by the compiled engine, which the verdict says; else it is no counterexample yet."""
+    occurs = programs.open("occurs", "fixed:2")
+
+    def refuted(length: int, seconds: float | None):
+        start = time.process_time()
+        verdict = prove.language(occurs, languages.regular("0*"), min_length=length, seconds=seconds, progress=False)
+        assert time.process_time() - start < 30
+        return verdict
+
+    assert isinstance(refuted(5, 60.0), Refuted) and not any("compiled" in one for one in refuted(5, 60.0).assumptions)
+    long = refuted(2000, 20.0)
+    assert isinstance(long, Refuted) and long.counterexample.input[:-1] == ("0",) * 1999
+    assert "run by the compiled engine alone" in long.assumptions[-1] and "'0000" in str(long)
+    exhausted = refuted(2000, 1e-9)
+    assert isinstance(exhausted, Unknown) and "time limit" in exhausted.reason
+
+
+def test_a_counterexample_that_no_run_confirms_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from glyptic.prove.methods.states import deciding
+
+    monkeypatch.setattr(deciding, "_run_within", lambda *given: None)
+    verdict = prove.language(programs.open("occurs", "fixed:2"), languages.regular("0*"), progress=False)
+    assert isinstance(verdict, Unknown) and "no run confirmed it" in verdict.reason and "input '0'" in str(verdict)
+
+
+def test_a_counterexample_is_run_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from glyptic.prove.verdicts import minimise
+
+    runs, run = [], minimise.visit_in_pieces
+    monkeypatch.setattr(minimise, "visit_in_pieces", lambda walk, *more: runs.append(walk) or run(walk, *more))
+    monkeypatch.setattr(minimise, "whole_visit", None)
+    assert isinstance(prove.language(programs.open("occurs", "fixed:2"), languages.regular("0*"), progress=False), Refuted)
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_runs_in_pieces_are_whole_runs(steps: int) -> None:
+    from glyptic.prove.elements.batches import judge, setting_of_visit, walk_of
+    from glyptic.prove.elements.trie import visit_in_pieces, whole_visit
+
+    for seed in range(12):
+        made = harsh(seed, "softmax", ("none", "pre", "post")[seed % 3]) if seed % 2 else sampled(seed)
+        transformer = made.replace(answers=made.vocabulary)
+        claim = Claim(inputs(transformer, max_length=9, steps=steps), e.answer() == "1", e.answer() != "0")
+        tokens = np.random.default_rng(seed).integers(0, len(transformer.vocabulary), (9, 50))
+        walk = walk_of(claim)
+        whole = judge(claim, setting_of_visit(walk, whole_visit(walk, tokens)))
+        for size in (1, 2, 4, 9):
+            pieces = judge(claim, setting_of_visit(walk, visit_in_pieces(walk, tokens, size, lambda: None)))
+            assert all(np.array_equal(a, b) for a, b in zip(whole, pieces, strict=True))
+
+
+def test_more_positions_than_there_are_are_refused() -> None:
+    with pytest.raises(InputError, match=r"length is 9, and .* has 6 positions; give a smaller length"):
+        programs.open("first-equals-last:6", "fixed:2").machine(length=9)

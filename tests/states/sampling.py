@@ -53,9 +53,9 @@ def harsh(seed: int, attention: str, norm: str) -> Transformer:
     return map_codes(random, larger).replace(period=1)
 
 
-def compared(transformer: Transformer, found: Extracted, texts: list[tuple[str, ...]]) -> int:
+def compared(transformer: Transformer, found: Extracted, texts: list[tuple[str, ...]], workers: int | None = None) -> int:
     """Answers, logits and places of 0/0 against the forward pass, over some texts; how many were undefined."""
-    runs = transformer.run_batch(texts)
+    runs = transformer.run_batch(texts, workers=workers)
     state, since = read(transformer, found, texts)
     assert np.array_equal(found.answers[state], runs.numbers)
     said = np.flatnonzero(runs.numbers != UNDEFINED)

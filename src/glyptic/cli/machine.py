@@ -12,10 +12,12 @@ from tyro.conf import arg
 
 from glyptic.arguments import Count, FolderToFill, Picture, Seconds, Writable, shown
 from glyptic.cli.reading import FormatName, Model, refuse_idle
-from glyptic.errors import InputError
+from glyptic.errors import GlypticError, InputError
 
 if TYPE_CHECKING:
     from glyptic.exact import Transformer
+    from glyptic.states.budget import Budget
+    from glyptic.states.extraction import Searched
     from glyptic.states.intended import Intended
     from glyptic.states.machines import Machine
 
@@ -50,7 +52,7 @@ class MachineCommand:
     length: Annotated[int, Count()] | None = None
     """End it at inputs of this length."""
     seconds: Seconds | None = None
-    """A time limit for the search."""
+    """A time limit for all of it; an expression and a kind that take longer are left out, and that is said."""
     journal: Annotated[str, Writable(), arg(metavar="FILE")] | None = None
     """Keep what was found here: an interrupted search, or one over its budget, goes on from there when it is started again."""
     figure: Picture | None = None
@@ -60,6 +62,9 @@ class MachineCommand:
 
     def main(self) -> int:
         from glyptic import programs
+        from glyptic.states.budget import Budget
+        from glyptic.states.extraction import Searched, extract
+        from glyptic.states.machines import of_extracted
 
         if self.formats is not None:
             refuse_idle(self, ("format", "length", "seconds", "answer", "journal", "out"), "with --formats")
@@ -67,15 +72,25 @@ class MachineCommand:
         transformer = programs.open(self.model, self.format)
         intended = self._checked(transformer)
         with progress_bar() as report:
-            limits: dict[str, Any] = {"length": self.length, "seconds": self.seconds, "progress": report}
-            machine = transformer.machine(self.states, journal=self.journal, **limits)
-            self._describe(machine)
-            if self.out is not None:
-                from glyptic.prove.exporting.machines import export_machine
+            budget = Budget(self.states, seconds=self.seconds, report=report)  # one clock for all that follows
+            searched = None if self.out is None else Searched()
+            found = extract(transformer, budget, length=self.length, journal=self.journal, searched=searched)
+            machine = of_extracted(transformer, found)
+            small = self._describe(machine, budget)
+            if searched is not None:
+                self._certify(transformer, searched, budget)
+        status = 0 if intended is None else self._compare(machine, intended, budget)
+        if self.figure is not None:  # last: what is too large to be drawn is all that may be refused now
+            from glyptic.states.pictures import draw_machine
 
-                written = export_machine(self.out, transformer, states=self.states, **limits)
-                print(f"certificate: {written}; check it without Glyptic: python {written}/check.py {written}")
-        return 0 if intended is None else self._compare(machine, intended)
+            print("figure:", *draw_machine(small, self.figure))
+        return status
+
+    def _certify(self, transformer: Transformer, searched: Searched, budget: Budget) -> None:
+        from glyptic.prove.exporting.machines import write_machine
+
+        written = write_machine(Path(str(self.out)), transformer, searched, budget, self.length)
+        print(f"certificate: {written}; check it without Glyptic: python {written}/check.py {written}")
 
     def _checked(self, transformer: Transformer) -> Intended | None:
         """All that was asked for is checked before anything is searched; what is meant, if it was said."""
@@ -90,25 +105,22 @@ class MachineCommand:
             check_exportable(Path(self.out), transformer)
         return None if self.language is None else self._intended(transformer.vocabulary)
 
-    def _describe(self, machine: Machine) -> None:
-        """The smallest machine as a table, the language of the answer, and the figure."""
-        small = machine.minimal()
+    def _describe(self, machine: Machine, budget: Budget) -> Machine:
+        """The smallest machine as a table, and the language of the answer; the smallest machine is returned."""
+        small = machine.minimal(budget.ask)
         searched = " · ".join(f"{size:,}" for size in machine.searched)
         print(f"{small}\n\n{'every length' if machine.endless else 'to the longest input'}; states found by layers: {searched}\n")
-        print(_described(machine, self.answer))
-        if self.figure is not None:
-            from glyptic.states.pictures import draw_machine
+        print(_described(machine, self.answer, budget))
+        return small
 
-            print("figure:", *draw_machine(small, self.figure))
-
-    def _compare(self, machine: Machine, intended: Intended) -> int:
+    def _compare(self, machine: Machine, intended: Intended, budget: Budget) -> int:
         """0 if the answer is given to the texts that are meant, and, where there are two answers, the other to all others."""
         from glyptic.states.intended import first_difference
         from glyptic.states.machines import spelt
 
         other = [answer for answer in machine.answers if answer != self.answer]
         two = len(machine.answers) == 2 and self.answer in machine.answers
-        wrong = first_difference(machine, intended, self.answer, other[0] if two else None)
+        wrong = first_difference(machine, intended, self.answer, other[0] if two else None, budget.ask)
         by = "" if self.answer == "YES" else f" by {self.answer}"
         if wrong is None:
             print(f"\nit decides {intended.name}{by}" + (", at every length" if machine.endless else ""))
@@ -127,15 +139,27 @@ class MachineCommand:
         formats = [str(as_format(name)) for name in _listed(str(self.formats)) if name]
         if not formats:
             raise InputError("--formats names no format; write some with commas between them, such as fixed:1,fixed:2.")
-        first = programs.open(self.model, formats[0])
         found = by_precision(
-            lambda format: programs.open(self.model, format), formats, self._intended(first.vocabulary), name=self.model,
-            states=self.states,
+            lambda format: programs.open(self.model, format), formats, self._intended(self._vocabulary(formats)),
+            name=self.model, states=self.states,
         )  # fmt: skip
         print(found)
         if self.figure is not None:
             print("figure:", *found.figure(self.figure))
         return 0
+
+    def _vocabulary(self, formats: list[str]) -> tuple[str, ...]:
+        """The vocabulary, in the first of the formats in which there is such a transformer."""
+        from glyptic import programs
+
+        refused: GlypticError | None = None
+        for format in formats:
+            try:
+                return programs.open(self.model, format).vocabulary
+            except GlypticError as error:
+                refused = refused or error
+        assert refused is not None
+        raise refused
 
     def _intended(self, vocabulary: tuple[str, ...]) -> Intended:
         from glyptic.languages import regular
@@ -163,14 +187,21 @@ def _listed(text: str) -> list[str]:
     return names
 
 
-def _described(machine: Machine, answer: str) -> str:
-    """The language of an answer: as an expression, if that is short, and its kind."""
+def _described(machine: Machine, answer: str, budget: Budget) -> str:
+    """The language of an answer: as an expression, if that is short, and its kind, as far as the time goes."""
+    from glyptic.states.budget import TooManyStates
+
     try:
-        said = machine.expression(answer)
+        said = machine.expression(answer, budget.ask)
         expression = said if len(said) <= 200 else f"an expression of {len(said):,} characters"
+    except TooManyStates:
+        expression = "no expression within the time limit"
     except InputError:
         expression = "no short expression"
-    return f"{answer}: {expression}\n{machine.kind(answer)}"
+    try:
+        return f"{answer}: {expression}\n{machine.kind(answer, budget.ask)}"
+    except TooManyStates:
+        return f"{answer}: {expression}\nits kind was not told within the time limit"
 
 
 @contextmanager

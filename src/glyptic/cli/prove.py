@@ -142,7 +142,7 @@ class ProveCommand:
 
     def _check_export(self) -> None:
         """What --export does not go with, and a folder that is there already, before anything is run."""
-        from glyptic.prove.exporting.folder import check_target
+        from glyptic.prove.exporting.targets import check_target
 
         if self.library and (self.theorem is None or self.formats is None):
             raise InputError("--export is for one theorem: name it, as in --library --theorem zero.at --formats fixed:3.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Annotated
 
 from glyptic.arguments import Count
@@ -75,6 +76,11 @@ class Budget:
         if self.seconds is not None and time.monotonic() - self._begun > self.seconds:
             return f"the time limit of {self.seconds:g} s"
         return ""
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left; ∞ where there is no limit."""
+        return inf if self.seconds is None else max(0.0, self.seconds - (time.monotonic() - self._begun))
 
     def ask(self) -> None:
         """Refuse to go on once the time is over: for work that finds no new states."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from glyptic.arguments import checked
 from glyptic.errors import InputError
 from glyptic.languages.automata import Automaton
+from glyptic.states.classes import Asked
 
 _LONGEST = 4000  # characters
 _MOST_STATES = 4000
@@ -13,8 +14,8 @@ EMPTY = ""
 
 
 @checked
-def expression_of(automaton: Automaton) -> str:
-    """A regular expression of the same language; where it would be very long, that is told.
+def expression_of(automaton: Automaton, asked: Asked | None = None) -> str:
+    """A regular expression of the same language; where it would be very long, that is told. `asked` may raise on the way.
 
     >>> from glyptic.languages import regular
     >>> expression_of(regular(".*1"))
@@ -32,6 +33,8 @@ def expression_of(automaton: Automaton) -> str:
         ways.add(state, ways.end, EMPTY)
     left = set(range(len(small.moves)))
     while left:
+        if asked is not None:
+            asked()
         chosen = min(left, key=ways.weight)
         left.remove(chosen)
         ways.take_away(chosen, automaton.name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from glyptic.arguments import shown
-from glyptic.errors import ModelError
+from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import UNDEFINED
 from glyptic.exact.stages import ErrorAt
 from glyptic.exact.transformer import Transformer
@@ -32,6 +32,14 @@ _KNOWN_PARTS = {
     *("options", "final_norm", "name", "history", "period", "output_bias"),
 }
 _KNOWN_OPTIONS = {"products", "attention", "scale", "mask", "norm", "answer", "ties"}
+
+
+@dataclass
+class Searched:
+    """What each search of an extraction went through, for whoever writes the states down; filled as it goes on."""
+
+    embedding: VectorMachine | None = None
+    layers: list[tuple[LayerSearch, VectorMachine]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -57,10 +65,12 @@ def extract(
     length: int | None = None,
     stages: Sequence[str] = (),
     journal: str | os.PathLike[str] | None = None,
+    searched: Searched | None = None,
 ) -> Extracted:
     """Search all states of a transformer; `length` ends it there, `stages` are kept of the last position.
 
-    With a `journal` an interrupted search goes on where it was, when it is started again.
+    With a `journal` an interrupted search goes on where it was, when it is started again. What every state holds is left in
+    `searched`, if that is given; then all layers are searched, even where every input has met 0/0 before.
     """
     refuse_unknown(transformer)
     at = Positionwise(transformer, engine)
@@ -68,18 +78,25 @@ def extract(
     kept = None if journal is None else SearchJournal(journal, question(transformer, length, stages))
     order: list[tuple[str, int]] = []
     machine, sizes = embedding_machine(at, length, budget, "embedding" in stages), []
+    if searched is not None:
+        searched.embedding = machine
     if "embedding" in stages:
         order.append(("embedding", transformer.width))
     for layer in range(len(transformer.layers)):
-        if not len(machine.vectors):
+        if not len(machine.vectors) and searched is None:
             break  # every input has met 0/0: what comes after it is read no more
         budget.layer = layer
         wanted = [stage for stage in stages if stage.startswith(f"layer.{layer}.")]
         search = LayerSearch(at, layer, machine.minimal(budget.ask), budget, wanted)
         known = kept.part(f"{layer}.") if kept is not None else {}
+        if searched is not None and "rows" not in known:
+            known = {}  # another search has kept what follows of the states alone
         machine = _finished(known, search) if known else search.run(kept)
         if kept is not None and not known:
-            kept.enter(f"{layer}.", vars(machine), now=True)
+            rows = {} if searched is None else {"rows": search.table.rows}
+            kept.enter(f"{layer}.", {**vars(machine), **rows}, now=True)
+        if searched is not None:
+            searched.layers.append((search, machine))
         sizes.append(len(machine.moves))
         order += [(stage, search.traced_widths[stage]) for stage in wanted]
     if transformer.final_norm is not None and len(machine.vectors):
@@ -91,12 +108,15 @@ def extract(
 def _finished(known: Arrays, search: LayerSearch) -> VectorMachine:
     """The machine of a layer that an earlier search has finished."""
     width = search.vectors.rows.shape[1]
-    need(known.keys() == {"moves", "outputs", "vectors"} and all(array.dtype.kind == "i" for array in known.values()))
+    need(known.keys() - {"rows"} == {"moves", "outputs", "vectors"} and all(array.dtype.kind == "i" for array in known.values()))
     moves, outputs, vectors = known["moves"], known["outputs"], known["vectors"]
     need(moves.ndim == 2 and moves.shape[1] == search.below.moves.shape[1] and 0 < len(moves) == len(outputs))
     need(outputs.ndim == 1 and vectors.ndim == 2 and vectors.shape[1] == width and within(moves, -1, len(moves)))
     need(within(outputs, failed(len(search.at.places)), len(vectors)))
     need(within(vectors[:, : search.at.transformer.width], search.of.format.min_code, search.of.format.max_code + 1))
+    if "rows" in known:
+        search.enter_rows(known["rows"])
+        need(len(search.table) == len(moves))
     return VectorMachine(moves, outputs, vectors)
 
 
@@ -108,16 +128,19 @@ def refuse_unknown(transformer: Transformer) -> None:
         raise ModelError("under a full mask earlier positions see later ones, so no prefix has a state; use a causal mask.")
     heads = (head for layer in transformer.layers for head in layer.heads)
     for part, known in ((transformer.options, _KNOWN_OPTIONS), (transformer, _KNOWN_PARTS), *((h, _OF_A_HEAD) for h in heads)):
-        for field in fields(part):  # type: ignore[arg-type]
-            given = getattr(part, field.name)
-            default: Any = field.default
-            if field.name not in known and given is not None and not np.array_equal(given, default):
-                raise ModelError(f"the states of a transformer with {field.name} {shown(given)} are not known; leave it out.")
+        for each in fields(part):  # type: ignore[arg-type]
+            given = getattr(part, each.name)
+            default: Any = each.default
+            if each.name not in known and given is not None and not np.array_equal(given, default):
+                raise ModelError(f"the states of a transformer with {each.name} {shown(given)} are not known; leave it out.")
 
 
 def embedding_machine(at: Positionwise, length: int | None, budget: Budget, traced: bool = False) -> VectorMachine:
     """The machine of embeddings: which row of the positions comes next, and the last token."""
     transformer = at.transformer
+    if length is not None and length > transformer.max_length:
+        there = f"{transformer!r} has {transformer.max_length:,} positions"
+        raise InputError(f"length is {length:,}, and {there}; give a smaller length.")
     tokens, longest = len(transformer.vocabulary), len(transformer.position_embedding) if length is None else length
     if longest > budget.states:  # a state at least for each length
         told = f"inputs of up to {longest:,} tokens have at least as many states, over the budget of {budget.states:,}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from glyptic.arguments import checked, shown
 from glyptic.errors import InputError
 from glyptic.languages.automata import Automaton
+from glyptic.states.classes import Asked
 from glyptic.states.machines import Machine
 
 _MOST_PAIRS = 2_000_000
@@ -71,7 +72,9 @@ def balanced(pair: Sequence[str]) -> Intended:
     )
 
 
-def first_difference(machine: Machine, intended: Intended, yes: str = "YES", no: str | None = "NO") -> tuple[str, ...] | None:
+def first_difference(
+    machine: Machine, intended: Intended, yes: str = "YES", no: str | None = "NO", asked: Asked | None = None
+) -> tuple[str, ...] | None:
     """A shortest text that gets another answer than yes, if it is in the language, or no, if it is not; None if there is none.
 
     Where `no` is None, texts that are not in the language may get any answer but yes.
@@ -87,6 +90,8 @@ def first_difference(machine: Machine, intended: Intended, yes: str = "YES", no:
     came: list[tuple[int, int]] = [(-1, -1)]  # of each pair the one before it, and the token
     known = {queue[0]}
     for place, (state, meant) in enumerate(queue):
+        if asked is not None:
+            asked()
         for number, token in enumerate(machine.vocabulary):
             following = int(machine.moves[state, number])
             pair = (following, intended.after(meant, token))

@@ -16,6 +16,7 @@ import numpy as np
 
 from glyptic.arguments import checked
 from glyptic.languages.automata import Automaton
+from glyptic.states.classes import Asked
 from glyptic.states.tables import RowTable
 
 MOST_ELEMENTS = 20_000
@@ -54,8 +55,8 @@ class LanguageKind:
 
 
 @checked
-def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS) -> LanguageKind:
-    """What kind of language an automaton has.
+def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS, asked: Asked | None = None) -> LanguageKind:
+    """What kind of language an automaton has; `asked` is called now and then, and may raise.
 
     >>> from glyptic.languages import regular
     >>> print(kind_of(regular(".*01.*")))
@@ -73,7 +74,7 @@ def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS) -> LanguageKind
     moves = np.array(small.moves)
     accepting = np.isin(np.arange(len(moves)), list(small.accepting))
     shows: dict[str, str] = {}
-    monoid = _Monoid.of(moves, elements, small.alphabet)
+    monoid = _Monoid.of(moves, elements, small.alphabet, asked)
     empty = _first(small, accepting, shows, "empty", "it has")
     universal = _first(small, ~accepting, shows, "universal", "it lacks")
     finite, cofinite = _ends(small, accepting, shows, "finite", "has"), _ends(small, ~accepting, shows, "cofinite", "lacks")
@@ -113,16 +114,19 @@ class _Monoid:
     parent: np.ndarray
     symbol: np.ndarray
     alphabet: tuple[str, ...]
+    asked: Asked
 
     @staticmethod
-    def of(moves: np.ndarray, most: int, alphabet: tuple[str, ...]) -> _Monoid | None:
+    def of(moves: np.ndarray, most: int, alphabet: tuple[str, ...], asked: Asked | None = None) -> _Monoid | None:
         states, symbols = moves.shape
         if states * most > _MOST_ENTRIES:
             most = _MOST_ENTRIES // states
         table = RowTable(states, np.int32)
         table.add(np.arange(states)[None])
         parent, symbol, after, done = [np.array([-1])], [np.array([-1])], [], 0
+        asked = asked or (lambda: None)
         while done < len(table):
+            asked()
             rows, first = table.rows[done:].copy(), done
             done = len(table)
             grown = np.stack([moves[rows, a] for a in range(symbols)], axis=1).reshape(-1, states)
@@ -136,7 +140,7 @@ class _Monoid:
                 return None
         maps = table.rows.copy()
         before = np.stack([table.add(maps[:, moves[:, a]]) for a in range(symbols)], axis=1)
-        return _Monoid(maps, np.concatenate(after), before, np.concatenate(parent), np.concatenate(symbol), alphabet)
+        return _Monoid(maps, np.concatenate(after), before, np.concatenate(parent), np.concatenate(symbol), alphabet, asked)
 
     def word(self, element: int) -> list[str]:
         word: list[str] = []
@@ -149,6 +153,7 @@ class _Monoid:
         """The greatest number by which a word's repetitions are counted; 1 if there is none."""
         worst = 1
         for element in range(len(self.maps)):
+            self.asked()
             period, state = _period(self.maps[element])
             if period > worst:
                 worst = period
@@ -171,8 +176,10 @@ class _Monoid:
         found = np.unique(np.concatenate([self.after.ravel()])) if len(self.maps) > 1 else np.zeros(0, int)
         maps = self.maps[found]
         for e in maps[[bool((m[m] == m).all()) for m in maps]]:
+            self.asked()
             inner = np.unique(e[maps[:, e]], axis=0)  # q ↦ ((q·e)·s)·e
             for i, s in enumerate(inner):
+                self.asked()
                 if (s[s] != s).any() or any((s[t] != t[s]).any() for t in inner[:i]):
                     place = int(np.flatnonzero((self.maps == e).all(axis=1))[-1])
                     around = _spelt(self.word(place) or [])

@@ -20,7 +20,7 @@ from glyptic.languages.automata import Automaton
 from glyptic.numbers.hosts import Engine
 from glyptic.showing import Showing
 from glyptic.states.budget import MOST_STATES, Budget, Report, StateCount
-from glyptic.states.classes import classes
+from glyptic.states.classes import Asked, classes
 from glyptic.states.extraction import Extracted, extract
 from glyptic.text import printable, table
 
@@ -137,12 +137,12 @@ class Machine(Showing):
 
     # Other machines -----------------------------------------------------------------------------------------------------
 
-    def minimal(self) -> Machine:
-        """The smallest machine with the same answers; it knows no places of 0/0."""
-        _, states, moves = classes(self.moves, self.numbers)
+    def minimal(self, asked: Asked | None = None) -> Machine:
+        """The smallest machine with the same answers; it knows no places of 0/0. `asked` may raise on the way."""
+        _, states, moves = classes(self.moves, self.numbers, asked)
         return replace(self, moves=moves, numbers=self.numbers[states], place=np.full(len(moves), -1), places=())
 
-    def language(self, answer: str = "YES") -> Automaton:
+    def language(self, answer: str = "YES", asked: Asked | None = None) -> Automaton:
         """The smallest automaton of the texts that get an answer, TIE and UNDEFINED included; the empty text is not among them.
 
         >>> from glyptic import languages, programs
@@ -154,7 +154,7 @@ class Machine(Showing):
         if answer not in known or not answer:
             raise InputError(f"{shown(answer)} is no answer of this machine; there are {', '.join(filter(None, known))}.")
         said = self.numbers == (known.index(answer) if answer in self.answers else known.index(answer) - len(known))
-        _, states, moves = classes(self.moves, np.where(said, 1, 0))
+        _, states, moves = classes(self.moves, np.where(said, 1, 0), asked)
         beyond = len(moves)  # reached where there is no further position
         listed = [tuple(beyond if t < 0 else t for t in row) for row in moves.tolist()]
         if not self.endless:
@@ -164,17 +164,17 @@ class Machine(Showing):
         return made.minimal() if not self.endless else made
 
     @checked
-    def kind(self, answer: str = "YES") -> LanguageKind:
+    def kind(self, answer: str = "YES", asked: Asked | None = None) -> LanguageKind:
         """What kind of language an answer has: star-free, piecewise testable, …, each with what shows it."""
         from glyptic.states.kinds import kind_of
 
-        return kind_of(self.language(answer))
+        return kind_of(self.language(answer, asked), asked=asked)
 
-    def expression(self, answer: str = "YES") -> str:
+    def expression(self, answer: str = "YES", asked: Asked | None = None) -> str:
         """A regular expression of the texts that get an answer, as `glyptic.languages.regular` reads it."""
         from glyptic.states.expressions import expression_of
 
-        return expression_of(self.language(answer))
+        return expression_of(self.language(answer, asked), asked)
 
     def draw(self, path: Any) -> Any:
         """Draw this machine into a file (.svg, .png, .pdf), its moves beside it as .csv; gives the files."""

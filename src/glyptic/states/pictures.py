@@ -16,10 +16,15 @@ _MOST_DRAWN = 80
 _KNOWN = {"YES": COLOURS["good"], "NO": COLOURS["bad"], "TIE": SERIES[1], "UNDEFINED": COLOURS["muted"], "": "#222222"}
 
 
-def draw_machine(machine: Machine, path: str | os.PathLike[str]) -> list[Path]:
-    """A picture, and the moves as data beside it; of more states than can be told apart by eye, a refusal."""
+def refuse_to_draw(machine: Machine) -> None:
+    """Of more states than can be told apart by eye there is no picture."""
     if len(machine) > _MOST_DRAWN:
         raise InputError(f"{len(machine):,} states are too many to draw, {_MOST_DRAWN} at most; the table has them all.")
+
+
+def draw_machine(machine: Machine, path: str | os.PathLike[str]) -> list[Path]:
+    """A picture, and the moves as data beside it; of more states than can be told apart by eye, a refusal."""
+    refuse_to_draw(machine)
     place = _places(machine)
     wide, high = max(x for x, _ in place) + 1, max(abs(y) for _, y in place) * 2 + 1
     figure, axes = drawn(matplotlib(), 1, 1, (min(16, 1.5 + 1.15 * wide), min(12, 1.8 + 0.9 * high)))

@@ -111,12 +111,22 @@ class LayerSearch:
         for name, columns in shapes.items():
             array = before.get(name)
             need(array is not None and array.ndim == 2 and array.shape[1] == columns and array.dtype.kind == "i")
-        rows, outcomes = before["rows"], before["outcomes"]
-        need(len(rows) > 0 and len(before["moves"]) <= len(rows) and len(outcomes) == len(before["asked"]))
-        need(within(rows[:, STATE], 0, len(self.below.moves)) and within(rows[:, FAILURE], 0, NEVER + 1))
-        need(within(rows[:, OUTPUT], -2 - NEVER, len(before["vectors"])) and within(before["moves"], -1, len(rows)))
+        outcomes = before["outcomes"]
+        need(len(before["moves"]) <= len(before["rows"]) and len(outcomes) == len(before["asked"]))
+        need(within(before["rows"][:, OUTPUT], -2 - NEVER, len(before["vectors"])))
+        need(within(before["moves"], -1, len(before["rows"])))
         need(within(outcomes[:, 0], -1, len(before["vectors"])) and within(outcomes[:, 1], -1, NEVER))
         need(within(before["asked"][:, 0], 0, len(self.below.vectors)))
+        self._refuse_impossible_rows(before["rows"])
+
+    def enter_rows(self, rows: np.ndarray) -> None:
+        """The rows of a search that was finished, in place of running it."""
+        need(rows.ndim == 2 and rows.shape[1] == self.table.rows.shape[1] and rows.dtype.kind == "i")
+        self._refuse_impossible_rows(rows)
+        self.table.add(rows)
+
+    def _refuse_impossible_rows(self, rows: np.ndarray) -> None:
+        need(len(rows) > 0 and within(rows[:, STATE], 0, len(self.below.moves)) and within(rows[:, FAILURE], 0, NEVER + 1))
         format = self.of.format
         for head in self.heads:
             need(within(rows[:, head.nodes], -1, len(head.normaliser.nodes)))

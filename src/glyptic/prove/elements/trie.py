@@ -225,6 +225,24 @@ def numbered(prefix: tuple[int, ...], length: int, base: int, first: int, last: 
     return np.concatenate([np.repeat(np.array(prefix, int)[:, None], last - first, axis=1), digits])
 
 
+def visit_in_pieces(walk: Walk, tokens: np.ndarray, size: int, asked: Callable[[], object]) -> Visit:
+    """What is made of inputs (length, batch), so many positions at a time; `asked` is called between, and may raise.
+
+    No array has more than `size` rows of queries, so that long inputs fit into memory; under a full mask there are no pieces.
+    """
+    if not walk.shares_prefixes:
+        asked()
+        return whole_visit(walk, tokens)
+    branches = {}
+    for name, prepared in walk.prepared.items():
+        branch = _root(prepared)
+        for first in range(0, len(tokens), size):
+            asked()
+            branch = _extend(walk, name, branch, tokens[first : first + size])
+        branches[name] = branch
+    return _visit(walk, tokens, branches)
+
+
 def whole_visit(walk: Walk, tokens: np.ndarray) -> Visit:
     """A batch of inputs run from the start, nothing shared."""
     length, batch = tokens.shape

@@ -14,25 +14,30 @@ from glyptic import __version__
 from glyptic.arguments import Folder, Number, Seconds, checked
 from glyptic.errors import FileError, GlypticError, InputError
 from glyptic.exact.parts import choices
-from glyptic.files import quoted_path, recover, sentences, write_folder
+from glyptic.files import write_folder
 from glyptic.numbers import Exact
 from glyptic.prove.checking import in_format
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.claims.expressions import Junction
 from glyptic.prove.exporting.apart import Proof, prove_apart
+from glyptic.prove.exporting.machines import machine_to_json
 from glyptic.prove.exporting.question import Asks, Script, Status, script
 from glyptic.prove.exporting.readme import readme
 from glyptic.prove.exporting.standalone import blast
+from glyptic.prove.exporting.standalone.checker.claims import read_claim
+from glyptic.prove.exporting.standalone.checker.states import unread
+from glyptic.prove.exporting.targets import check_target, programs
 from glyptic.prove.methods.smt.smallest import codes_of
 from glyptic.prove.methods.smt.solvers import SOLVERS, Reply, SolverLimits, ask
 from glyptic.prove.methods.smt.terms import Inexpressible
 from glyptic.prove.portable.claims import claim_from_json, claim_to_json, predicates_of
 from glyptic.prove.verdicts.answers import Proved, Unknown, Vacuous, Verdict, verdict_to_json
 from glyptic.prove.verdicts.minimise import example_of_codes, satisfies
+from glyptic.states.budget import Budget
 
 KIND, VERSION = "glyptic.prove.export", 1
-PROGRAMS = ("check.py", "checker/*.py", "blast.py", "drat.py")
 QUESTION, CLAUSES, DRAT, CPC = "question.smt2", "question.cnf", "question.drat", "question.cpc"
+STATES = "states.json"
 
 
 @dataclass(frozen=True)
@@ -77,27 +82,12 @@ def export(
         answers = _answers(posed, SolverLimits(seconds, None))
         if posed.expected == "unsat":
             files |= _proofs(posed, seconds, megabytes, left_out)
+    files |= _states(claim, verdict, seconds, megabytes, left_out)
     files |= programs()
     files["README.md"] = readme(claim, verdict, files, answers, left_out)
     files["manifest.json"] = _json(_manifest(files, answers, left_out))
     _write(target, files)
     return Exported(target, {name: len(text.encode()) for name, text in files.items()}, answers, left_out)
-
-
-def programs() -> dict[str, str]:
-    """The programs of a folder by their names there, `checker/` and all."""
-    standalone = Path(__file__).parent / "standalone"
-    paths = [path for pattern in PROGRAMS for path in sorted(standalone.glob(pattern))]
-    return {path.relative_to(standalone).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-
-
-def check_target(target: Path) -> None:
-    """Refuse a place where something is already; what a killed writer has left in it, hidden, is finished or removed."""
-    with sentences(target, "the folder"):
-        recover(target)
-        there = target.is_symlink() or target.exists()
-        if there and not (target.is_dir() and not target.is_symlink() and all(n.startswith(".") for n in os.listdir(target))):
-            raise FileError(f"{quoted_path(target)} exists and is not an empty folder; export into a new one.")
 
 
 def _refuse(claim: Claim, verdict: Verdict) -> None:
@@ -206,6 +196,28 @@ def _proofs(posed: Script, seconds: float, megabytes: float, left_out: dict[str,
     }
     left_out |= {name: proof.reason for name, proof in found.items() if proof.text is None}
     return {CLAUSES: clauses, **{name: proof.text for name, proof in found.items() if proof.text is not None}}
+
+
+def _states(claim: Claim, verdict: Verdict, seconds: float, megabytes: float, left_out: dict[str, str]) -> dict[str, str]:
+    """The machines of a verdict by states, as the checker reads them; what it would not read is not written."""
+    if verdict.method != "states" or not isinstance(claim.subject, Inputs):
+        return {}
+    reason = unread(read_claim(json.loads(json.dumps(claim_to_json(claim)))))
+    if reason:
+        left_out[STATES] = f"it would be about answers, and {reason}"
+        return {}
+    length, machines = int(claim.subject.max_length), {}
+    try:
+        for name, transformer in claim.subject.transformers.items():
+            machines[name] = machine_to_json(transformer, Budget(seconds=seconds), length)
+    except GlypticError as error:
+        left_out[STATES] = str(error).rstrip(".")
+        return {}
+    text = json.dumps(machines, ensure_ascii=False) + "\n"
+    if len(text.encode()) > megabytes * 10**6:
+        left_out[STATES] = f"it has more than {megabytes:g} MB"
+        return {}
+    return {STATES: text}
 
 
 # Writing -----------------------------------------------------------------------------------------------------------------------

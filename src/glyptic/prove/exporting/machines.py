@@ -15,12 +15,12 @@ from glyptic.errors import InputError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import named
 from glyptic.files import write_folder
-from glyptic.prove.exporting.folder import check_target, programs
+from glyptic.prove.exporting.targets import check_target, programs
 from glyptic.prove.portable.transformers import transformer_to_json
 from glyptic.states.budget import MOST_STATES, Budget, StateCount
 from glyptic.states.classes import classes
 from glyptic.states.columns import FAILURE, NEVER, OUTPUT, STATE, HeadColumns
-from glyptic.states.extraction import embedding_machine, refuse_unknown
+from glyptic.states.extraction import Searched, extract, refuse_unknown
 from glyptic.states.normalisers import HARD
 from glyptic.states.positionwise import Positionwise
 from glyptic.states.search import LayerSearch
@@ -42,11 +42,18 @@ def export_machine(
     """Write the machine of a transformer into a new folder: `python FOLDER/check.py FOLDER` checks it without Glyptic."""
     target = Path(folder)
     check_exportable(target, transformer)
+    budget, searched = Budget(states, seconds=seconds, report=progress if callable(progress) else None), Searched()
+    extract(transformer, budget, length=length, searched=searched)
+    return write_machine(target, transformer, searched, budget, length)
+
+
+def write_machine(target: Path, transformer: Transformer, searched: Searched, budget: Budget, length: int | None) -> Path:
+    """Write a machine of which all states were searched already."""
     model = _json(transformer_to_json(transformer))
-    budget = Budget(states, seconds=seconds, report=progress if callable(progress) else None)
-    machine = machine_to_json(transformer, budget, length)
+    machine = searched_to_json(transformer, searched, budget, length)
     machine["model_sha256"] = hashlib.sha256(model).hexdigest()
     files = {"model.json": model, "machine.json": _json(machine), **{n: t.encode() for n, t in programs().items()}}
+    check_target(target)  # again: the search may have taken hours
     write_folder(target, files)
     return target
 
@@ -65,15 +72,21 @@ def _json(content: Any) -> bytes:
 
 def machine_to_json(transformer: Transformer, budget: Budget, length: int | None = None) -> dict[str, Any]:
     """Every layer's states with what they hold, and the smallest machine with the answers."""
-    at, budget.layers = Positionwise(transformer), len(transformer.layers)
-    found, layers = embedding_machine(at, length, budget), []
-    embedding, machine = _joined(found, budget)
-    for number in range(len(transformer.layers)):
-        budget.layer = number
-        search = LayerSearch(at, number, machine, budget, ())
-        found = _lost_in_one(search.run())
-        joined, machine = _joined(found, budget)
-        layers.append(_layer(search, found, joined))
+    searched = Searched()
+    extract(transformer, budget, length=length, searched=searched)
+    return searched_to_json(transformer, searched, budget, length)
+
+
+def searched_to_json(transformer: Transformer, searched: Searched, budget: Budget, length: int | None) -> dict[str, Any]:
+    """The same of what was searched already."""
+    found, at, layers = searched.embedding, Positionwise(transformer), []
+    assert found is not None
+    embedding = _joined(found, budget)
+    for search, machine in searched.layers:
+        budget.ask()
+        found = machine
+        layers.append(_layer(search, found, _joined(found, budget)))
+    found = _lost_in_one(found)
     numbers = np.full(len(found.outputs), _LOST)
     said = found.outputs >= 0
     vectors = found.vectors
@@ -100,10 +113,9 @@ def _refuse_left(found: VectorMachine, said: np.ndarray) -> None:
         raise InputError("the final norm is 0/0 at some position of an input that goes on; such a machine is not exported.")
 
 
-def _joined(machine: VectorMachine, budget: Budget) -> tuple[list[int], VectorMachine]:
-    """The class of each state, and the machine of classes."""
-    number, states, moves = classes(machine.moves, machine.outputs, budget.ask)
-    return number.tolist(), VectorMachine(moves, machine.outputs[states], machine.vectors)
+def _joined(machine: VectorMachine, budget: Budget) -> list[int]:
+    """The class of each state, as the search of the layer above was over."""
+    return classes(machine.moves, machine.outputs, budget.ask)[0].tolist()
 
 
 def _lost_in_one(machine: VectorMachine) -> VectorMachine:

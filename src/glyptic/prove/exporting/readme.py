@@ -12,6 +12,7 @@ SAYS = {
     "verdict.json": "the verdict, with the digest of the claim that it is about",
     "check.py": "checks all of this; reads claim.json itself and computes in integers and fractions",
     "checker/": "what check.py consists of, one idea a file; it says in which order to read them",
+    "states.json": "the automata of the claim's transformers, with what every state holds: all that inputs can come to",
     "blast.py": "makes question.cnf from question.smt2",
     "drat.py": "checks question.drat",
     "question.smt2": "the question to solvers, in plain terms: nothing is simplified, and every assumption is a definition in it",
@@ -19,6 +20,9 @@ SAYS = {
     "question.drat": "a proof by CaDiCaL that the clauses have no solution",
     "question.cpc": "cvc5's own proof that the question has no solution, in the format CPC",
 }
+
+
+_SEARCHED = {"enumeration": "enumeration", "symbolic": "diagrams", "states": "search of states"}
 
 
 def readme(
@@ -35,7 +39,7 @@ def readme(
         _assumptions(verdict),
         _files(files, left_out),
         "## Step by step\n\n" + "\n".join(_steps(claim, files, answers)),
-        "## What remains on trust\n\n" + "\n".join(f"- {one}" for one in _trust(claim, files)) + "\n",
+        "## What remains on trust\n\n" + "\n".join(f"- {one}" for one in _trust(claim, verdict, files)) + "\n",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -74,6 +78,12 @@ def _steps(claim: Claim, files: Mapping[str, str], answers: tuple[str, ...]) -> 
         "Run `python check.py`. It runs the counterexample or the witness again, if there is one, and walks through all that\n"
         "   the claim ranges over, as far as that is small (`--limit N` says how far); beyond, it tries a few hundred.",
     ]
+    if "states.json" in files:
+        steps.append(
+            "check.py verifies of states.json that every entry of a state is what one more token makes of it\n"
+            "   (checker/machine.py says why that is enough), and judges the claim at every place to which inputs lead\n"
+            "   (checker/states.py)."
+        )
     if "question.smt2" in files:
         steps += _steps_of_question(files, answers)
     elif not isinstance(claim.subject, Inputs):
@@ -106,7 +116,7 @@ def _steps_of_question(files: Mapping[str, str], answers: tuple[str, ...]) -> li
     return steps
 
 
-def _trust(claim: Claim, files: Mapping[str, str]) -> list[str]:
+def _trust(claim: Claim, verdict: Verdict, files: Mapping[str, str]) -> list[str]:
     trust = ["that the claim is what you mean", "Python, and the programs here, which are short enough to be read"]
     if "question.drat" in files:
         trust.append(
@@ -115,8 +125,7 @@ def _trust(claim: Claim, files: Mapping[str, str]) -> list[str]:
         )
     elif "question.smt2" in files:
         trust.append("the solvers that you ask, where the claim ranges over too much to be walked through")
-    elif isinstance(claim.subject, Inputs):
-        trust.append(
-            "Glyptic's enumeration, where there are more inputs than check.py has walked through (it says how many)"
-        )
+    elif isinstance(claim.subject, Inputs) and "states.json" not in files:
+        by = _SEARCHED.get(verdict.method, verdict.method)
+        trust.append(f"Glyptic's {by}, where there are more inputs than check.py has walked through (it says how many)")
     return trust

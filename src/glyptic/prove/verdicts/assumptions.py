@@ -9,6 +9,8 @@ from glyptic.numbers.hosts import Engine, arithmetic_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, Layers, Values
 
+KERNELS = "compiled kernels compute in IEEE 754 hosts what fractions do (glyptic.numbers.hosts says why)"
+
 
 def of_meaning(claim: Claim) -> tuple[str, ...]:
     """What the claim is taken to mean: the rounding, the options of its transformers, exp, predicates.
@@ -45,8 +47,7 @@ def of_enumeration(claim: Claim, engine: Engine) -> tuple[str, ...]:
     assert subject.format is not None
     transformers = [] if isinstance(subject, Values) else list(subject.transformers.values())
     used = [prepared_for(t, engine).arithmetic for t in transformers] or [arithmetic_for(subject.format, engine=engine)]
-    kernels = "compiled kernels compute in IEEE 754 hosts what fractions do (glyptic.numbers.hosts says why)"
-    return (*of_meaning(claim), *([kernels] if type(used[0]).__name__ == "Fast" else []))
+    return (*of_meaning(claim), *([KERNELS] if type(used[0]).__name__ == "Fast" else []))
 
 
 def of_solvers(claim: Claim, enclosed: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ Everything here runs in exact fractions (the reference engine), so that a counte
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -14,14 +14,16 @@ import numpy as np
 
 from glyptic.exact.report import show_number
 from glyptic.numbers import AnyFormat, decode
+from glyptic.numbers.hosts import Engine
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs, at_length
 from glyptic.prove.claims.evaluation import BatchSetting, Partial, in_scope, value
 from glyptic.prove.elements.batches import free_names, judge, setting_of_codes, setting_of_visit, walk_of
-from glyptic.prove.elements.trie import whole_visit
+from glyptic.prove.elements.trie import visit_in_pieces, whole_visit
 from glyptic.prove.verdicts.answers import Counterexample, Refuted
 
 SECONDS = 20.0  # for making a counterexample smaller
+_POSITIONS_IN_FRACTIONS, _POSITIONS = 4, 256  # of a long input that are run between two questions whether to go on
 
 
 def fails(claim: Claim, codes: Sequence[int]) -> bool:
@@ -95,22 +97,46 @@ def example_of_codes(claim: Claim, codes: Sequence[int]) -> Counterexample:
 
 def example_of_input(claim: Claim, tokens: Sequence[int]) -> Counterexample:
     """An input, run again from the start in exact fractions."""
-    assert isinstance(claim.subject, Inputs)
-    claim = at_length(claim, len(tokens))
-    assert isinstance(claim.subject, Inputs)
-    walk = walk_of(claim, "reference")
-    setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
-    words = tuple(claim.subject.vocabulary[token] for token in tokens)
-    spaced = any(len(token) > 1 for token in claim.subject.vocabulary)
-    return Counterexample(input=words, observed=observations(claim, setting, claim.subject.format), spaced=spaced)
+    return run_again(claim, tokens)[1]
 
 
 def input_fails(claim: Claim, tokens: Sequence[int]) -> bool:
     """Whether a claim on inputs fails for this one, decided in exact fractions, nothing shared."""
-    claim = at_length(claim, len(tokens))
-    walk = walk_of(claim, "reference")
-    setting = setting_of_visit(walk, whole_visit(walk, np.array(tokens)[:, None]))
+    claim, setting = _in_fractions(claim, tokens)
     return bool(judge(claim, setting)[1][0])
+
+
+def run_again(
+    claim: Claim, tokens: Sequence[int], engine: Engine = "reference", asked: Callable[[], object] | None = None
+) -> tuple[bool, Counterexample]:
+    """Whether a claim on inputs fails for this one, and it with what the claim's expressions come to: one run from the start.
+
+    In exact fractions, unless another engine is said; `asked` is called between positions, and may raise.
+    """
+    claim, setting = _in_fractions(claim, tokens, engine, asked)
+    subject = claim.subject
+    assert isinstance(subject, Inputs)
+    observed = observations(claim, setting, subject.format)
+    return bool(judge(claim, setting)[1][0]), input_alone(claim, tokens, observed)
+
+
+def input_alone(claim: Claim, tokens: Sequence[int], observed: dict[str, str] | None = None) -> Counterexample:
+    """An input in words, and what was observed, if it was run."""
+    assert isinstance(claim.subject, Inputs)
+    words = tuple(claim.subject.vocabulary[token] for token in tokens)
+    return Counterexample(input=words, observed=observed or {}, spaced=any(len(t) > 1 for t in claim.subject.vocabulary))
+
+
+def _in_fractions(
+    claim: Claim, tokens: Sequence[int], engine: Engine = "reference", asked: Callable[[], object] | None = None
+) -> tuple[Claim, BatchSetting]:
+    """The claim at the length of an input, and the setting of a run of it."""
+    claim = at_length(claim, len(tokens))
+    walk, column = walk_of(claim, engine), np.array(tokens)[:, None]
+    if asked is None:
+        return claim, setting_of_visit(walk, whole_visit(walk, column))
+    size = _POSITIONS_IN_FRACTIONS if engine == "reference" else _POSITIONS
+    return claim, setting_of_visit(walk, visit_in_pieces(walk, column, size, asked))
 
 
 def observations(claim: Claim, setting: BatchSetting, format: AnyFormat) -> dict[str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from math import isinf
 from typing import Any
 
 import numpy as np
 
 from glyptic.errors import GlypticError
+from glyptic.numbers.hosts import Engine, engine_for
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.claim import Claim, Inputs
 from glyptic.prove.claims.evaluation import Inexpressible
@@ -16,12 +18,14 @@ from glyptic.prove.elements.batches import judge
 from glyptic.prove.elements.counting import describe
 from glyptic.prove.methods.states.product import Machines, Walked, levels, machines_of, refuse_unreadable, walked
 from glyptic.prove.methods.states.reading import setting_of_level
-from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict, settled
-from glyptic.prove.verdicts.assumptions import of_meaning
-from glyptic.prove.verdicts.minimise import example_of_input, input_fails
+from glyptic.prove.verdicts.answers import Counterexample, Proved, Refuted, Unknown, Vacuous, Verdict, settled
+from glyptic.prove.verdicts.assumptions import KERNELS, of_meaning
+from glyptic.prove.verdicts.minimise import input_alone, run_again
 from glyptic.states.budget import MOST_STATES, Budget, TooManyStates
 
 METHOD = "states"
+_IN_FRACTIONS, _AT_LEAST = 20.0, 1.0  # seconds for a counterexample: in fractions, and by the compiled engine
+_TOO_LONG = "the counterexample, too long for fractions in the time that there was, was run by the compiled engine alone"
 _TRIED, _TRIED_LENGTH = 64, 40  # random inputs that are run as well, and their greatest length
 
 
@@ -67,7 +71,7 @@ def _decided(claim: Claim, machines: Machines, budget: Budget, start: float) -> 
         satisfying |= bool(met.any())
         if failing.any():
             word = walk.word(int(level.numbers[np.flatnonzero(failing)[0]]))
-            return _refuted(claim, word, over, {**_about(claim, machines, walk), "seconds": time.perf_counter() - start})
+            return _refuted(claim, word, over, _about(claim, machines, walk), budget, start)
     wrong = _disagreement(machines)
     if wrong is not None:
         return Unknown(text, METHOD, over, f"a fault in the states: {wrong}; please report this claim")
@@ -85,13 +89,38 @@ def _about(claim: Claim, machines: Machines, walk: Walked) -> dict[str, Any]:
     return {"solvers": (by,), "assumptions": (*of_meaning(claim), trusted)}
 
 
-def _refuted(claim: Claim, word: tuple[int, ...], over: str, about: dict[str, Any]) -> Verdict:
-    """A counterexample counts when the fractions confirm it."""
-    if not input_fails(claim, word):
-        shown = str(example_of_input(claim, word))
-        reason = "a contradiction between the states and the exact fractions; please report this claim"
-        return Unknown(str(claim), METHOD, over, reason, (shown,))
-    return Refuted(str(claim), METHOD, over, example_of_input(claim, word), **about)
+def _refuted(
+    claim: Claim, word: tuple[int, ...], over: str, about: dict[str, Any], budget: Budget, start: float
+) -> Verdict:
+    """A counterexample counts when a run confirms it: in fractions, or by the compiled engine where these take too long."""
+    ran = _run_within(claim, word, "reference", min(_IN_FRACTIONS, budget.left / 2))
+    if ran is None and _is_compiled(claim):
+        ran = _run_within(claim, word, "auto", max(_AT_LEAST, budget.left))
+        about = {**about, "assumptions": (*about["assumptions"], KERNELS, _TOO_LONG)}
+    about = {**about, "seconds": time.perf_counter() - start}
+    if ran is None:
+        reason = f"a counterexample of {len(word):,} tokens was found, and no run confirmed it within the time limit"
+        return Unknown(str(claim), METHOD, over, reason, (str(input_alone(claim, word)),), seconds=about["seconds"])
+    broken, example = ran
+    if not broken:
+        reason = "a contradiction between the states and a run; please report this claim"
+        return Unknown(str(claim), METHOD, over, reason, (str(example),))
+    return Refuted(str(claim), METHOD, over, example, **about)
+
+
+def _run_within(claim: Claim, word: tuple[int, ...], engine: Engine, seconds: float) -> tuple[bool, Counterexample] | None:
+    """Whether the claim fails for a word, and the word with what is observed; None if the time is over before."""
+    limit = Budget(seconds=None if isinf(seconds) else seconds)
+    try:
+        return run_again(claim, word, engine, limit.ask)
+    except TooManyStates:
+        return None
+
+
+def _is_compiled(claim: Claim) -> bool:
+    """Whether all transformers of a claim can be run by the compiled engine."""
+    assert isinstance(claim.subject, Inputs)
+    return all(engine_for(t.format, t.options.products, "auto") == "fast" for t in claim.subject.transformers.values())
 
 
 def _disagreement(machines: Machines) -> str | None:

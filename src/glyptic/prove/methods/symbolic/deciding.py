@@ -22,7 +22,7 @@ from glyptic.prove.methods.symbolic.diagrams import MOST_NODES, Diagrams, TooLar
 from glyptic.prove.methods.symbolic.inputs import Inexpressible, OfLength, conditions
 from glyptic.prove.verdicts.answers import Proved, Refuted, Unknown, Vacuous, Verdict, settled
 from glyptic.prove.verdicts.assumptions import of_meaning
-from glyptic.prove.verdicts.minimise import example_of_input, input_fails
+from glyptic.prove.verdicts.minimise import run_again
 
 METHOD = "symbolic"
 _TRIED_LENGTHS, _TRIED = 6, 24  # inputs run beside the diagrams, of each of some lengths
@@ -101,11 +101,11 @@ class _DiagrammedClaim:
         shortest = next(one for one in self.lengths if one.failing is not False)
         tokens = self.diagrams.first(shortest.failing, shortest.length)
         assert tokens is not None
-        if not input_fails(self.claim, tokens):
-            shown = str(example_of_input(self.claim, tokens))
+        broken, example = run_again(self.claim, tokens)
+        if not broken:
             reason = "a contradiction between the diagrams and the exact fractions; please report this claim"
-            return Unknown(str(self.claim), METHOD, over, reason, (shown,))
-        return Refuted(str(self.claim), METHOD, over, example_of_input(self.claim, tokens), **about)
+            return Unknown(str(self.claim), METHOD, over, reason, (str(example),))
+        return Refuted(str(self.claim), METHOD, over, example, **about)
 
     def _disagreement(self) -> str | None:
         """An input at which a run says something else than the diagrams, among some of several lengths."""

@@ -20,6 +20,7 @@ What a verdict says, against that:
 
 Of a machine:
  machine        the automaton of a transformer, whose states are closed under every token
+ states         a claim on inputs, by the automata of its transformers
 
 What lies beside it:
  question       question.smt2, as it is read

@@ -10,6 +10,8 @@ from .claims import Claim, read_claim
 from .files import check_files, check_kinds
 from .machine import Wrong, check_machine
 from .reading import Unreadable, need, printable, read_json
+from .report import Report
+from .states import by_states
 from .verdict import check, read_verdict
 from .words import describe
 
@@ -71,7 +73,9 @@ def checked(arguments: list[str]) -> int:
     claim, verdict = read(folder)
     print("THE CLAIM", *map(printable, describe(claim)), "", sep="\n")
     print(f"THE VERDICT: {verdict['answer']}, by {verdict['method']}")
-    report = check(claim, verdict, limit)
+    report = Report()
+    walked = by_states(folder, claim, verdict, report) if folder.is_dir() else None
+    check(claim, verdict, limit, report, walked)
     if folder.is_dir():
         check_files(folder, claim, verdict, report, limit)
     print(*map(printable, sorted(report.lines, key=lambda line: line.startswith("on trust"))), sep="\n")

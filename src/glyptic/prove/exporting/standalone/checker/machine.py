@@ -32,26 +32,32 @@ class Wrong(Exception):
 def check_machine(folder: Path) -> list[str]:
     """What is verified of machine.json and model.json, line by line; Wrong, with the first thing that is not so."""
     text = (folder / "model.json").read_bytes()
-    data = fields_of(
-        read_json(folder / "machine.json"), "machine.json",
-        *("kind", "version", "model_sha256", "length", "embedding", "layers", "answers", "moves", "classes"),
-    )  # fmt: skip
-    need(data["kind"] == "glyptic.machine" and data["version"] == 1, "machine.json is of another kind or version.")
-    must(hashlib.sha256(text).hexdigest() == data["model_sha256"], "model.json is not the one that the machine was made of")
+    data = read_json(folder / "machine.json")
     model = read_model(read_json(folder / "model.json"), "model.json")
+    right = isinstance(data, dict) and hashlib.sha256(text).hexdigest() == data.get("model_sha256")
+    must(right, "model.json is not the one that the machine was made of")
+    return verified(model, data, "machine.json")
+
+
+def verified(model: Model, data: Any, file: str) -> list[str]:
+    """What is verified of a model's machine, line by line; Wrong, with the first thing that is not so."""
+    data = fields_of(
+        data, file, *("kind", "version", "model_sha256", "length", "embedding", "layers", "answers", "moves", "classes")
+    )
+    need(data["kind"] == "glyptic.machine" and data["version"] == 1, f"{file} is of another kind or version.")
     need(model.options["mask"] != "full", "under a full mask there is no machine.")
     unknown = [name for name in model.arrays if name.rpartition(".")[2] in BY_POSITION or name.startswith("embedding_norm")]
     need(not unknown, f"a machine of a transformer with {', '.join(unknown[:1])} is not checked here.")
-    moves, outputs = embeddings(model, data["length"])
+    moves, outputs = embeddings(model, data["length"], file)
     lines = [f"the machine is of {model.name or 'a transformer'} in {model.format.name}, over {' '.join(model.vocabulary)}"]
     classes = data["embedding"]
     for number, layer in enumerate(data["layers"]):
-        need(number < len(model.heads), "machine.json has more layers than the model.")
+        need(number < len(model.heads), f"{file} has more layers than the model.")
         below = joined(moves, outputs, classes, f"what lies below layer {number}")
         moves, outputs = Checked(model, number, below, layer).closed()
         classes = layer["classes"]
         lines.append(f"layer {number}: {len(moves):,} states are closed under every token; each holds what its words come to")
-    need(len(data["layers"]) == len(model.heads), "machine.json has fewer layers than the model.")
+    need(len(data["layers"]) == len(model.heads), f"{file} has fewer layers than the model.")
     if "final_norm.gain" in model.arrays:
         outputs = [normed(model, vector) for vector in outputs]
         left = any(outputs[t] != LOST for s, row in enumerate(moves) if outputs[s] == LOST for t in row if t >= 0)
@@ -71,11 +77,11 @@ def must(right: bool, wrong: str) -> None:
         raise Wrong(wrong)
 
 
-def embeddings(model: Model, length: Any) -> tuple[list[list[int]], list[Any]]:
+def embeddings(model: Model, length: Any, file: str) -> tuple[list[list[int]], list[Any]]:
     """The machine of [token + position]: which row comes next, and the last token; state 0 is before the first."""
     rows, period, tokens = model.arrays["position_embedding"], model.period, model.arrays["token_embedding"]
     possible = length is None or (type(length) is int and length > 0 and (period is not None or length <= len(rows)))
-    need(possible, "machine.json has a length that cannot be.")
+    need(possible, f"{file} has a length that cannot be.")
     count, back = (len(rows), None if period is None else len(rows) - period) if length is None else (length, None)
     width = len(tokens)
     moves, outputs = [[1 + t for t in range(width)]], [None]

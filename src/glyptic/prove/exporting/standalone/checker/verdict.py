@@ -12,10 +12,12 @@ from .examples import check_example, shown
 from .meaning import accepts
 from .reading import Unable, fields_of, is_expression, need
 from .report import Report
+from .states import Walked
 from .words import said
 
 VERDICTS = ("Proved", "Refuted", "Vacuous", "Unknown")
-METHODS = ("enumeration", "smt", "symbolic", "bounds")
+METHODS = ("enumeration", "smt", "symbolic", "bounds", "states")
+FEW = 500  # elements that are walked through where states have decided
 
 
 def read_verdict(data: Any) -> dict[str, Any]:
@@ -33,17 +35,21 @@ def read_verdict(data: Any) -> dict[str, Any]:
     return dict(data)
 
 
-def check(claim: Claim, verdict: dict[str, Any], limit: int = 20_000) -> Report:
-    """Everything that can be said about a verdict within a limit of elements."""
-    report = Report()
+def check(
+    claim: Claim, verdict: dict[str, Any], limit: int = 20_000, report: Report | None = None, walked: Walked | None = None
+) -> Report:
+    """Everything that can be said about a verdict within a limit of elements, and by what a walk by states has found."""
+    report = report or Report()
     check_sentence(claim, verdict, report)
     for automaton in automata(claim):
         check_automaton_name(automaton, vocabulary_of(claim), report)
     try:
-        tally = walk(claim, limit)
+        tally = walk(claim, limit if walked is None else min(limit, FEW))
         element = check_example(claim, verdict, report)
-        check_against_walk(claim, verdict, tally, element, report)
-        if not tally.complete:
+        check_against_walk(claim, verdict, tally, element, report, walked is not None)
+        if walked is not None:
+            check_against_states(claim, verdict, walked, element, report)
+        if not tally.complete and walked is None:
             check_samples(claim, verdict, limit, report)
     except Unable as reason:
         report.trusted(f"the verdict itself: {reason}")
@@ -90,9 +96,9 @@ def check_automaton_name(automaton: Any, symbols: list[str], report: Report) -> 
 
 
 def check_against_walk(
-    claim: Claim, verdict: dict[str, Any], tally: Tally, element: tuple[Any, ...] | None, report: Report
+    claim: Claim, verdict: dict[str, Any], tally: Tally, element: tuple[Any, ...] | None, report: Report, all_judged: bool
 ) -> None:
-    """The verdict against what walking through the elements, the smallest first, has found."""
+    """The verdict against what walking through the elements, the smallest first, has found; states may judge the rest."""
     said_answer, how_many = verdict["answer"], f"{tally.walked:,} of {count(claim):,} elements"
     if tally.complete:
         how_many = f"all {tally.walked:,} elements"
@@ -102,19 +108,35 @@ def check_against_walk(
         check_counts(claim, verdict, tally, report)
     elif said_answer in ("Proved", "Refuted") and element is None and not report.wrong:
         wrong = f"{shown(claim, tally.first)} says otherwise" if tally.first is not None else ""
-        if report.must(not wrong, f"the smallest {how_many} agree", wrong):
+        if report.must(not wrong, f"the smallest {how_many} agree", wrong) and not all_judged:
             report.trusted("the rest of them: they are too many here (raise --limit)")
     elif said_answer == "Vacuous":
         none = f"none of the smallest {how_many} meets the precondition"
-        if report.must(not tally.satisfying, none, "some elements meet the precondition"):
+        if report.must(not tally.satisfying, none, "some elements meet the precondition") and not all_judged:
             report.trusted("the rest of them: they are too many here (raise --limit)")
     if element is not None and verdict.get("smallest", "globally") == "globally":
         if tally.first is not None:
             report.must(tally.first == element, "no smaller one does", f"a smaller one does: {shown(claim, tally.first)}")
-        else:
+        elif not all_judged:
             report.trusted(f"that no smaller one does (none of the {tally.walked:,} smallest elements)")
     elif element is not None:
         report.trusted("nothing is said of smaller ones")
+
+
+def check_against_states(
+    claim: Claim, verdict: dict[str, Any], walked: Walked, element: tuple[Any, ...] | None, report: Report
+) -> None:
+    """The verdict against what is true at all places that inputs lead to."""
+    if verdict["answer"] == "Unknown":
+        return
+    decided = Tally(satisfying=int(walked.satisfying), first=walked.first)
+    right, by = answer(claim, decided), f"at {walked.places:,} places, to which all elements lead"
+    if walked.first is not None:
+        by = f"at {walked.places:,} places, to which all elements up to {shown(claim, walked.first)} lead"
+    report.must(right == verdict["answer"], f"{right}, {by}", f"{right}, {by}, not {verdict['answer']}")
+    if element is not None and walked.first is not None and verdict.get("smallest", "globally") == "globally":
+        smaller = f"a smaller one does: {shown(claim, walked.first)}"
+        report.must(walked.first == element, "no smaller one does", smaller)
 
 
 def check_counts(claim: Claim, verdict: dict[str, Any], tally: Tally, report: Report) -> None:
