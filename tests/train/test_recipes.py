@@ -147,16 +147,22 @@ def test_an_experiment_runs_in_small_and_goes_on(
 def test_verdicts_follow_the_numbers() -> None:
     """Rows that are made up, for and against each claim."""
     good = [
-        {"problem": p, "length": 16, "chain": c, "exact_match": float(c == "yes")}
-        for p in chain._TASKS
+        {"problem": p, "length": n, "steps": steps, "chain": c, "seed": seed, "exact_match": float(c == "yes")}
+        for p, n, steps in (("S5", 8, 1000), *(("iterated squaring", 8, steps) for steps in (500, 1000, 4000)))
         for c in ("yes", "no")
+        for seed in (0, 1)
     ]
-    assert chain.verdict(good).startswith("confirmed")
+    assert chain.verdict(good).startswith("confirmed") and "after 500, 1,000, 4,000 steps of training" in chain.verdict(good)
     assert chain.verdict([{**row, "exact_match": 1.0} for row in good]).startswith("not confirmed")
+    late = [{**row, "exact_match": 1.0} if (row["steps"], row["seed"]) == (4000, 1) else row for row in good]
+    assert chain.verdict(late).startswith("confirmed") and "is there after 500, 1,000 steps of training" in chain.verdict(late)
+    one_fails = [{**row, "exact_match": 0.9} if row["seed"] == 1 and row["chain"] == "yes" else row for row in good]
+    assert chain.verdict(one_fails).startswith("not confirmed") and "after no budget" in chain.verdict(one_fails)
 
-    def norm(kind: str, accuracy: float, gap: float) -> dict:
+    def norm(kind: str, accuracy: float, gap: float, seed: int = 0) -> dict:
         return {
             "norm": kind,
+            "seed": seed,
             "batch": 1,
             "accuracy": accuracy,
             "loss in inference": 0.1 + gap,
@@ -165,17 +171,22 @@ def test_verdicts_follow_the_numbers() -> None:
 
     assert norms.verdict([norm("layer", 0.98, 0), norm("batch", 0.3, 2)]).count("confirmed") == 2
     assert norms.verdict([norm("layer", 0.98, 0), norm("batch", 0.98, 0)]).count("refuted") == 2
+    seeds = [norm("layer", 0.98, 0), norm("batch", 0.3, 2), norm("layer", 0.98, 0, 1), norm("batch", 0.97, 2, 1)]
+    assert norms.verdict(seeds).startswith("batch size 1: refuted, BatchNorm reaches 63.5 % (30.0 to 97.0)")
     rows = [
-        {"place": p, "warmup": w, "rate": 1e-3, "balanced": 0.5 if (p, w) == ("post", 0) else 1.0}
+        {"place": p, "warmup": w, "rate": 1e-3, "seed": seed, "balanced": 0.5 if (p, w) == ("post", 0) else 1.0}
         for p in places._PLACES
         for w in places._WARMUPS
+        for seed in (0, 1)
     ]
     assert places.verdict(rows).count("confirmed") == 3
     assert places.verdict([{**row, "balanced": 1.0} for row in rows]).count("refuted") == 2
     far = [
-        {"language": name, "positions": kind, "32": 1.0, "64": 1.0}
+        {"language": name, "positions": kind, "seed": seed, "32": 1.0, "64": 1.0}
         for name in positions._TASKS
         for kind in positions.KINDS
+        for seed in (0, 1)
     ]
     assert positions.verdict(far).startswith("confirmed")
     assert positions.verdict([{**row, "64": 0.9} for row in far]).startswith("refuted")
+    assert positions.verdict([{**row, "64": 1.0 - 0.1 * row["seed"]} for row in far]).startswith("refuted")
