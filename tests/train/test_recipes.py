@@ -1,6 +1,7 @@
 """Recipes and experiments: each runs in small, says what it should reach and did; files that are none are refused."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,24 @@ def test_recipes_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         == 2
     )
     assert "holds another training run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("statuses", "commands", "status"),
+    [((0, 0), 2, 0), ((1, 0), 2, 1), ((0, 1), 2, 1), ((2, 0), 2, 2), ((130, 0), 1, 130)],
+)
+def test_make_recipes_runs_both_folders(statuses: tuple[int, int], commands: int, status: int, tmp_path: Path) -> None:
+    """With a command that only says what it is given: distill comes after a failure too, and not after Ctrl-C."""
+    fake = f'#!/bin/sh\necho "$@" >> {tmp_path}/said\ntest $1 = recipes && exit {statuses[0]}\nexit {statuses[1]}\n'
+    (tmp_path / "glyptic").write_text(fake)
+    (tmp_path / "glyptic").chmod(0o755)
+    (tmp_path / "installed").touch()
+    made = subprocess.run(
+        ["make", "recipes", f"BIN={tmp_path}", f"STAMP={tmp_path}/installed"], cwd=ROOT, capture_output=True, text=True
+    )
+    said = ["recipes recipes --out runs", "distill recipes/distill --format-steps 400 --out runs/distill"]
+    assert (tmp_path / "said").read_text().splitlines() == said[:commands]
+    assert (made.returncode == 0) == (status == 0) and (status == 0 or f"Error {status}" in made.stderr), made.stderr
 
 
 @pytest.mark.parametrize(
