@@ -52,8 +52,13 @@ pictures: $(STAMP) ## docs/look/: every page, in both languages and lights
 bench: $(STAMP)  ## ratios against peers and the machine's limit, into benchmarks/results/
 	$(BIN)/python -m benchmarks
 
-recipes: $(STAMP) ## every recipe in full, into runs/: minutes each; whether it reaches what it should
-	$(BIN)/glyptic recipes recipes --out runs
+# Both are run, whatever the first says, and the status tells of either; Ctrl-C ends both.
+recipes: $(STAMP) ## every recipe in full, those of recipes/distill too, into runs/: whether it reaches what it should
+	status=0; \
+	$(BIN)/glyptic recipes recipes --out runs || status=$$?; \
+	test $$status -lt 128 || exit $$status; \
+	$(BIN)/glyptic distill recipes/distill --format-steps 400 --out runs/distill || status=$$?; \
+	exit $$status
 
 recipe-tables: $(STAMP) ## what the recipes say they reached, into docs/tasks.md and docs/tasks.es.md
 	$(BIN)/python -c "from pathlib import Path as P; from glyptic.train.recipes import renew_tables as r; r(P('recipes'), [P('docs/tasks.md'), P('docs/tasks.es.md')])"

@@ -7,7 +7,7 @@ from sympy.combinatorics import Permutation
 
 from glyptic import nn
 from glyptic.errors import GlypticError, ModelError
-from glyptic.train.task import IGNORED
+from glyptic.train.task import IGNORED, Side
 from glyptic.train.tasks import arithmetic, registry
 from glyptic.train.tasks.tokens import Symbols
 
@@ -23,10 +23,10 @@ NAMES += ["s5:5", "s5:7,yes", "s5:3,yes,all"]
 
 
 def texts(
-    task: arithmetic.ReckoningTask, count: int, held: bool = False
+    task: arithmetic.ReckoningTask, count: int, side: Side = "learned"
 ) -> list[tuple[list[str], list[str], list[str]]]:
     """Questions, thoughts and answers as tokens."""
-    problems = task.problems(np.random.default_rng(5), count, held)
+    problems = task.problems(np.random.default_rng(5), count, side)
     parts = task.reckoning.written(problems)
     return [tuple([task.reckoning.tokens[k] for k in part[row]] for part in parts) for row in range(count)]  # type: ignore[misc]
 
@@ -49,7 +49,7 @@ def test_sums_modulo_m_are_so() -> None:
 def test_squares_are_powers() -> None:
     for seed in range(12):
         task = registry.open("squaring:1019,16,yes")
-        problems = task.problems(np.random.default_rng(seed), 20, held=False)
+        problems = task.problems(np.random.default_rng(seed), 20, "learned")
         question, thought, answer = task.reckoning.written(problems)
         times = question.shape[1] - 2
         for row in range(20):
@@ -89,14 +89,17 @@ def test_only_what_comes_after_the_question_is_learned(name: str) -> None:
 def test_held_out_problems_are_never_drawn(name: str) -> None:
     task = registry.open(name)
     rng = np.random.default_rng(0)
-    held = {tuple(row) for _ in range(10) for row in task.problems(rng, 40, held=True).tolist()}
-    seen = {tuple(row) for _ in range(40) for row in task.problems(rng, 100, held=False).tolist()}
+    held = {
+        tuple(row) for side in ("evaluated", "tested") for _ in range(10) for row in task.problems(rng, 40, side).tolist()
+    }
+    seen = {tuple(row) for _ in range(40) for row in task.problems(rng, 100, "learned").tolist()}
     assert held and seen and not held & seen
 
 
 def test_what_is_held_out_is_about_one_in_so_many() -> None:
     rows = np.random.default_rng(0).integers(0, 10, (20_000, 6))
-    assert 0.115 < arithmetic.held_out.whole(rows, 8).mean() < 0.135
+    assert 0.115 < arithmetic.held_out.prefixes(rows, 8)[:, -1].mean() < 0.135
+    assert 0.055 < (arithmetic.held_out.sides(rows, 8) == "tested").mean() < 0.07
 
 
 def test_an_answer_counts_only_when_the_model_writes_it_itself() -> None:
@@ -109,13 +112,8 @@ def test_an_answer_counts_only_when_the_model_writes_it_itself() -> None:
         model.stack.ln_final.bias.fill_(1.0)  # then the output matrix alone decides
         model.output.weight[0] = 1.0
         found = task.evaluate(model, 0)
-    zeros = np.mean([(row == 0).all() for row in _evaluated_problems(task)])
+    zeros = np.mean([(row == 0).all() for row in np.concatenate(task.evaluated(0))])
     assert found["exact_match"] == zeros < 0.2
-
-
-def _evaluated_problems(task: arithmetic.ReckoningTask) -> np.ndarray:
-    rng = np.random.default_rng([0, 2**32 - 1])
-    return np.concatenate([task.problems(rng, 64, held=True) for _ in range(8)])
 
 
 def test_vocabularies_lie_beside_the_weights() -> None:

@@ -6,7 +6,7 @@ import unicodedata
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,10 +15,11 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from glyptic import nn
-from glyptic.errors import FileError, GlypticError, ModelError
-from glyptic.train.task import IGNORED, TEST, Task
+from glyptic.errors import FileError, GlypticError, InputError, ModelError
+from glyptic.train.task import IGNORED, TEST, Side, Task
 from glyptic.train.tasks import images, registry, tokens, translation
 from glyptic.train.tasks.finite import places
+from glyptic.train.tasks.held_out import side_of
 
 
 @pytest.fixture
@@ -66,15 +67,15 @@ def test_windows_are_of_the_text_and_targets_come_next(book: Path, vocabulary: i
 
 def test_an_epoch_sees_every_window_once_and_never_the_last_tenth(book: Path) -> None:
     task = registry.open(f"text:{book},0,32")
-    windows = (len(task.train) - 1) // 32 - 1
+    learned, *held = (bytes(part.astype(np.uint8)) for part in task.parts.values())
+    windows = (len(learned) - 1) // 32 - 1
     rows = torch.cat([task.batch(3, step, 1).inputs[0] for step in range(windows)])
-    text = bytes(task.train.astype(np.uint8))
-    starts = sorted(text.find(bytes(row.to(torch.uint8).tolist())) for row in rows)
+    starts = sorted(learned.find(bytes(row.to(torch.uint8).tolist())) for row in rows)
     assert {later - earlier for earlier, later in pairwise(starts)} == {32}
     again = torch.cat([task.batch(3, step, 1).inputs[0] for step in range(windows, 2 * windows)])
     assert not torch.equal(rows, again)
-    assert len(task.train) + len(task.test) == len(book.read_bytes())
-    assert bytes(task.test.astype(np.uint8)) == book.read_bytes()[len(task.train) :]
+    assert len(learned) + sum(map(len, held)) == len(book.read_bytes())
+    assert b"".join(held) == book.read_bytes()[len(learned) :]
 
 
 def test_the_loss_of_a_text_is_the_mean_over_its_tokens(book: Path) -> None:
@@ -175,7 +176,7 @@ def test_every_text_can_be_written_with_the_vocabulary(name: str) -> None:
 @pytest.mark.parametrize("name", ["numbers:es,en", "dates:es,digits", "pairs"])
 def test_held_out_pairs_are_never_trained_on(name: str, table: Path) -> None:
     task = registry.open(f"pairs:{table}" if name == "pairs" else name)
-    held = {source for source, _ in task.pairs.testing(0, 256)}
+    held = {source for seed in (0, TEST) for source, _ in task.pairs.testing(seed, 256)}
     seen = {source for source, _ in task.pairs.training(0, 0, 5000)}
     assert len(held) >= 10 and len(seen) >= 100 and not held & seen
 
@@ -186,8 +187,9 @@ def test_a_source_written_in_several_ways_is_on_one_side(tmp_path: Path) -> None
     lines = [f"{way(f'tren a las {k} de mayo a Málaga')}\ttrain {k}\n" for k in range(80) for way in ways]
     (tmp_path / "ways.tsv").write_text("".join(lines), encoding="utf-8")
     made = registry.open(f"pairs:{tmp_path / 'ways.tsv'}").pairs
-    trained, tested = ({target for _, target in part} for part in (made.train, made.test))
-    assert len(tested) >= 4 and len(trained | tested) == 80 and not trained & tested
+    learned, evaluated, tested = ({target for _, target in part} for part in made.by_side.values())
+    assert len(tested | evaluated) >= 4 and len(learned | evaluated | tested) == 80
+    assert not learned & evaluated and not learned & tested and not evaluated & tested
 
 
 def test_batches_are_by_length_and_shift_the_target(table: Path) -> None:
@@ -399,20 +401,88 @@ def test_a_pair_that_is_too_long_is_refused_with_its_source(tmp_path: Path) -> N
     assert registry.open(f"pairs:{file}").longest == 4096
 
 
-def test_what_a_recipe_is_tested_on_is_not_what_its_run_is_evaluated_on() -> None:
-    """Of images no one is in both; of what is drawn, hardly any."""
+OF_EACH_KIND = {
+    **{"tomita": "tomita:4", "regex": "regex:(01|1)*", "parity": "parity:16", "modular": "modular:3,1,16"},
+    "contains": "contains:101",
+    **{name: name for name in ("first-equals-last", "majority", "palindromes", "dyck")},
+    **{"program": "program:parity:8", "addition": "addition:3", "modular-sum": "modular-sum:7,5", "squaring": "squaring:1019,16"},
+    **{"s5": "s5:4", "text": "text:{book},0,32", "numbers": "numbers:es,en", "dates": "dates:es,digits"},
+    **{"pairs": "pairs:{table}", "digits": "digits", "images": "images:{pictures},8,1"},
+}  # fmt: skip
+
+
+class Watches(torch.nn.Linear):
+    """Answers nothing, and keeps what it is asked, by rows."""
+
+    def __init__(self, *answer: int) -> None:
+        super().__init__(1, 1)
+        self.answer, self.seen = answer, list[bytes]()
+
+    def forward(self, given: torch.Tensor) -> torch.Tensor:
+        self.seen += [row.numpy().tobytes() for row in given]
+        return torch.zeros(len(given), *self.answer)
+
+
+def asked(task: Any, seed: int) -> list[Any]:
+    """All that an evaluation with this seed asks, each as something that can be compared."""
+    if hasattr(task, "evaluated"):
+        return [tuple(row) for rows in task.evaluated(seed) for row in rows.tolist()]
+    if hasattr(task, "pairs"):
+        return task.pairs.testing(seed, 4096)
+    model = Watches(len(task.classes)) if hasattr(task, "classes") else Watches(task.context, task.tokens.size)
+    task.evaluate(model, seed)
+    return model.seen
+
+
+@pytest.mark.parametrize("name", OF_EACH_KIND)
+def test_what_a_recipe_is_tested_on_is_not_what_its_run_is_evaluated_on(
+    name: str, book: Path, table: Path, pictures: Path
+) -> None:
+    """None at all is on both sides, whatever the seeds; and the test is no smaller than half an evaluation."""
+    for image in [*pictures.glob("*/*.png")]:
+        (image.parent / f"again-{image.name}").write_bytes(image.read_bytes())
+    task = registry.open(OF_EACH_KIND[name].format(book=book, table=table, pictures=pictures))
+    evaluated = [set(asked(task, seed)) for seed in (0, 1, 2)]
+    tested = [set(asked(task, TEST + seed)) for seed in (0, 1, 2)]
+    assert all(evaluated) and all(tested) and not set.union(*evaluated) & set.union(*tested)
+    assert len(tested[0]) >= len(evaluated[0]) / 2
+
+
+def test_every_kind_of_task_is_looked_at() -> None:
+    """But regression in context, which draws reals and holds nothing out."""
+    assert {*registry._kinds()} == {*OF_EACH_KIND, "regression"}
+
+
+def test_images_are_all_learned_evaluated_or_tested() -> None:
     task = registry.open("digits")
-    seen: dict[int, list[bytes]] = {}
+    evaluated, tested = asked(task, 0), asked(task, TEST)
+    learned = np.unique(task.pixels[task.sides == "learned"], axis=0)
+    assert len(learned) + len(evaluated) + len(tested) == len(task.pixels) == 1797
 
-    class Watches(torch.nn.Linear):
-        def forward(self, images: torch.Tensor) -> torch.Tensor:
-            seen[seed] += [image.numpy().tobytes() for image in images]
-            return torch.zeros(len(images), 10)
 
-    for seed in (0, TEST):
-        seen[seed] = []
-        task.evaluate(Watches(1, 1), seed)
-    assert len(seen[0]) + len(seen[TEST]) == task.held.sum() and not set(seen[0]) & set(seen[TEST])
-    numbers = registry.open("numbers:es,en").pairs
-    both = set(numbers.testing(0, 256)) & set(numbers.testing(TEST, 256))
-    assert len(both) < 40
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("addition:3", 2000), ("numbers:es,en", 2048), ("dates:es,digits", 2048), ("s5:16", 2000), ("parity:16", 2000)],
+)
+def test_a_test_is_large_enough_to_tell_99_percent(name: str, least: int) -> None:
+    """256 right of 256 leave 98.8 % possible, at 95 % confidence; 2,000 of 2,000 leave 99.85 %."""
+    task = registry.open(name)
+    found = asked(task, TEST) if not hasattr(task, "pairs") else task.pairs.testing(TEST, translation._HELD["tested"])
+    assert len(set(found)) == len(found) >= least
+
+
+def test_what_has_nothing_for_a_test_says_so(tmp_path: Path) -> None:
+    """Pairs can be learned if some that are held out are for evaluations, and tested if some are for the test."""
+    words = [f"palabra {k}" for k in range(400)]
+    of = {side: [word for word in words if side_of(word.encode(), 10) == side] for side in get_args(Side)}
+    file = tmp_path / "few.tsv"
+    file.write_text("".join(f"{word}\tword\n" for word in of["learned"] + of["evaluated"]), encoding="utf-8")
+    task = registry.open(f"pairs:{file}")
+    assert {source for source, _ in task.pairs.testing(0, 400)} == {*of["evaluated"]}
+    with pytest.raises(InputError, match="none is left for a test"):
+        task.evaluate(None, TEST)
+    for kind, said in (("tested", "none for evaluations"), ("evaluated", "no other")):
+        chosen = of[kind] + (of["learned"] if kind == "tested" else [])
+        file.write_text("".join(f"{word}\tword\n" for word in chosen), encoding="utf-8")
+        with pytest.raises(FileError, match=f"so that there is {said}"):
+            registry.open(f"pairs:{file}")

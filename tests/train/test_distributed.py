@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from glyptic import nn
 from glyptic.errors import FileError, InputError
 from glyptic.train import load_run, train
 from glyptic.train.distributed import Team
+from glyptic.train.interruption import interruption
 from tests.train.small import PLAN, Progressions, digest
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +103,48 @@ def test_ctrl_c_to_one_of_them_stops_all_and_one_process_alone_goes_on(done: Any
     alone = train(Progressions(), PLAN, config=CONFIG, out=out / "stopped", progress=False)
     assert sorted(path.name for path in last.glob("*.safetensors")) == ["model.safetensors", "optimizer.safetensors"]
     near(alone.model, nn.load(out / "whole" / "last"))
+
+
+def test_ctrl_c_in_the_terminal_of_torchrun_saves_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """The signal comes to torchrun and to both of its workers, and torchrun tells these once more: that is one Ctrl-C."""
+    run = tmp_path / "run"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "glyptic"]
+    command += ["train", "parity:8", "--steps", "300", "--batch", "8", "--record", "2", "--save", "300", "--out", str(run)]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"}
+    quiet: Any = {"cwd": ROOT, "env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, start_new_session=True, **quiet)
+    until = time.monotonic() + 200
+    while not (run / "metrics.jsonl").exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    progress = load_run(run).progress()
+    assert process.returncode != 0 and "SignalException" in err and progress is not None, err[-3000:]
+    assert (run / "last").is_dir() and 2 <= progress.step < 300
+    done = subprocess.run(command, **quiet, timeout=240, check=False)
+    again = load_run(run).progress()
+    assert done.returncode == 0 and again is not None and again.step == 300, done.stderr[-3000:]
+    steps = [row["step"] for row in load_run(run).rows()]
+    assert steps == sorted({*steps}) and steps[0] == 2 and steps[-1] == 300
+
+
+@pytest.mark.parametrize("torchrun_started_it", [True, False])
+def test_ctrl_c_that_comes_twice_at_once_is_one_only_under_torchrun(
+    monkeypatch: pytest.MonkeyPatch, torchrun_started_it: bool
+) -> None:
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
+    if torchrun_started_it:
+        monkeypatch.setenv("TORCHELASTIC_RUN_ID", "some")
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    with interruption() as interrupted:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted()
+        if torchrun_started_it:
+            signal.raise_signal(signal.SIGINT)
+        now[0] += 5 if torchrun_started_it else 0.01
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.slow

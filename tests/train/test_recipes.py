@@ -1,6 +1,7 @@
 """Recipes and experiments: each runs in small, says what it should reach and did; files that are none are refused."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,24 @@ def test_recipes_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
+    ("statuses", "commands", "status"),
+    [((0, 0), 2, 0), ((1, 0), 2, 1), ((0, 1), 2, 1), ((2, 0), 2, 2), ((130, 0), 1, 130)],
+)
+def test_make_recipes_runs_both_folders(statuses: tuple[int, int], commands: int, status: int, tmp_path: Path) -> None:
+    """With a command that only says what it is given: distill comes after a failure too, and not after Ctrl-C."""
+    fake = f'#!/bin/sh\necho "$@" >> {tmp_path}/said\ntest $1 = recipes && exit {statuses[0]}\nexit {statuses[1]}\n'
+    (tmp_path / "glyptic").write_text(fake)
+    (tmp_path / "glyptic").chmod(0o755)
+    (tmp_path / "installed").touch()
+    made = subprocess.run(
+        ["make", "recipes", f"BIN={tmp_path}", f"STAMP={tmp_path}/installed"], cwd=ROOT, capture_output=True, text=True
+    )
+    said = ["recipes recipes --out runs", "distill recipes/distill --format-steps 400 --out runs/distill"]
+    assert (tmp_path / "said").read_text().splitlines() == said[:commands]
+    assert (made.returncode == 0) == (status == 0) and (status == 0 or f"Error {status}" in made.stderr), made.stderr
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         ("", "the task is missing"),
@@ -147,16 +166,22 @@ def test_an_experiment_runs_in_small_and_goes_on(
 def test_verdicts_follow_the_numbers() -> None:
     """Rows that are made up, for and against each claim."""
     good = [
-        {"problem": p, "length": 16, "chain": c, "exact_match": float(c == "yes")}
-        for p in chain._TASKS
+        {"problem": p, "length": n, "steps": steps, "chain": c, "seed": seed, "exact_match": float(c == "yes")}
+        for p, n, steps in (("S5", 8, 1000), *(("iterated squaring", 8, steps) for steps in (500, 1000, 4000)))
         for c in ("yes", "no")
+        for seed in (0, 1)
     ]
-    assert chain.verdict(good).startswith("confirmed")
+    assert chain.verdict(good).startswith("confirmed") and "after 500, 1,000, 4,000 steps of training" in chain.verdict(good)
     assert chain.verdict([{**row, "exact_match": 1.0} for row in good]).startswith("not confirmed")
+    late = [{**row, "exact_match": 1.0} if (row["steps"], row["seed"]) == (4000, 1) else row for row in good]
+    assert chain.verdict(late).startswith("confirmed") and "is there after 500, 1,000 steps of training" in chain.verdict(late)
+    one_fails = [{**row, "exact_match": 0.9} if row["seed"] == 1 and row["chain"] == "yes" else row for row in good]
+    assert chain.verdict(one_fails).startswith("not confirmed") and "after no budget" in chain.verdict(one_fails)
 
-    def norm(kind: str, accuracy: float, gap: float) -> dict:
+    def norm(kind: str, accuracy: float, gap: float, seed: int = 0) -> dict:
         return {
             "norm": kind,
+            "seed": seed,
             "batch": 1,
             "accuracy": accuracy,
             "loss in inference": 0.1 + gap,
@@ -165,17 +190,22 @@ def test_verdicts_follow_the_numbers() -> None:
 
     assert norms.verdict([norm("layer", 0.98, 0), norm("batch", 0.3, 2)]).count("confirmed") == 2
     assert norms.verdict([norm("layer", 0.98, 0), norm("batch", 0.98, 0)]).count("refuted") == 2
+    seeds = [norm("layer", 0.98, 0), norm("batch", 0.3, 2), norm("layer", 0.98, 0, 1), norm("batch", 0.97, 2, 1)]
+    assert norms.verdict(seeds).startswith("batch size 1: refuted, BatchNorm reaches 63.5 % (30.0 to 97.0)")
     rows = [
-        {"place": p, "warmup": w, "rate": 1e-3, "balanced": 0.5 if (p, w) == ("post", 0) else 1.0}
+        {"place": p, "warmup": w, "rate": 1e-3, "seed": seed, "balanced": 0.5 if (p, w) == ("post", 0) else 1.0}
         for p in places._PLACES
         for w in places._WARMUPS
+        for seed in (0, 1)
     ]
     assert places.verdict(rows).count("confirmed") == 3
     assert places.verdict([{**row, "balanced": 1.0} for row in rows]).count("refuted") == 2
     far = [
-        {"language": name, "positions": kind, "32": 1.0, "64": 1.0}
+        {"language": name, "positions": kind, "seed": seed, "32": 1.0, "64": 1.0}
         for name in positions._TASKS
         for kind in positions.KINDS
+        for seed in (0, 1)
     ]
     assert positions.verdict(far).startswith("confirmed")
     assert positions.verdict([{**row, "64": 0.9} for row in far]).startswith("refuted")
+    assert positions.verdict([{**row, "64": 1.0 - 0.1 * row["seed"]} for row in far]).startswith("refuted")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor
 
@@ -21,7 +21,10 @@ from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
 
 IGNORED = -100  # as torch's cross_entropy has it
-TEST = 2**62  # evaluations with a seed from here on are tests: on other held-out data than those by which runs end
+TEST = 2**62  # evaluations with a seed from here on are tests
+Side = Literal["learned", "evaluated", "tested"]
+"""Where an example belongs, by itself: what training sees; what evaluations see, by which runs end and settings are chosen; and
+what only the test sees that is made once, when all is settled."""
 
 
 class Diverged(InputError):
@@ -64,13 +67,23 @@ class Task(Protocol):
         """The mean over the targets of the batch: a scalar with a gradient. `smoothing` is that of labels, if there are any."""
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
-        """Metrics on data that no batch has, `measure` among them; with a seed from `TEST` on, on others of these.
+        """Metrics on data that no batch has, `measure` among them; with a seed from `TEST` on, on data that no evaluation has.
 
-        The model is in eval mode; gradients are off.
+        A task that holds nothing out, since all there is may be learned, measures both on the same. The model is in eval mode;
+        gradients are off.
         """
 
     def files(self) -> Mapping[str, bytes]:
         """What stands beside the weights, by name: a vocabulary.json, a tokenizer.json; often nothing."""
+
+
+def side_asked(seed: int) -> Side:
+    """On which side the data of an evaluation are.
+
+    >>> side_asked(0), side_asked(TEST + 0)
+    ('evaluated', 'tested')
+    """
+    return "tested" if seed >= TEST else "evaluated"
 
 
 def targets_in(batch: Minibatch) -> int:

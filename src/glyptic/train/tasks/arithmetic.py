@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, get_args
 
 import numpy as np
 import torch
@@ -26,13 +26,14 @@ from torch.nn.functional import cross_entropy
 from glyptic.arguments import Count, checked
 from glyptic.errors import InputError, ModelError
 from glyptic.nn.config import ModelConfig
-from glyptic.train.task import IGNORED, Minibatch
+from glyptic.train.task import IGNORED, Minibatch, Side, side_asked
 from glyptic.train.tasks import held_out
 from glyptic.train.tasks.tokens import Symbols
 
 Rows = NDArray[np.int64]
 Chain = Literal["no", "yes"]
-_EVALUATED = 512
+_HELD = {"evaluated": 512, "tested": 2048}  # problems that are drawn
+_AT_ONCE = 64
 
 
 class Reckoning(Protocol):
@@ -60,7 +61,7 @@ class ReckoningTask:
     reckoning: Reckoning
     chain: bool
     held_out: int = 8
-    """One problem in so many is kept from training."""
+    """One problem in so many is kept from training, half of these for the test."""
     measure: str = field(default="exact_match", init=False)
 
     def config(self) -> ModelConfig:
@@ -85,8 +86,8 @@ class ReckoningTask:
                 f"context={config.context}, and {self.name} is written with {length} tokens; let it be {length}."
             )
 
-    def problems(self, rng: np.random.Generator, count: int, held: bool) -> Rows:
-        """Problems of one draw, all held out or none."""
+    def problems(self, rng: np.random.Generator, count: int, side: Side) -> Rows:
+        """Problems of one draw, all of one side."""
         first = self.reckoning.draw(rng, 1)
 
         def draw(count: int) -> Rows:  # those of the same length
@@ -95,10 +96,10 @@ class ReckoningTask:
                 rows = self.reckoning.draw(rng, count)
             return rows
 
-        return held_out.drawn(draw, count, self.held_out, held)
+        return held_out.drawn(draw, count, self.held_out, side)
 
     def batch(self, seed: int, step: int, size: int) -> Minibatch:
-        question, written = self._written(self.problems(np.random.default_rng([seed, step]), size, held=False))
+        question, written = self._written(self.problems(np.random.default_rng([seed, step]), size, "learned"))
         rows = np.concatenate([question, written], axis=1)
         targets = rows[:, 1:].copy()
         targets[:, : question.shape[1] - 1] = IGNORED
@@ -114,21 +115,33 @@ class ReckoningTask:
             logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing
         )
 
+    def evaluated(self, seed: int) -> list[Rows]:
+        """The problems that are asked with a seed, each once: those of one length together, 512 for an evaluation and 2,048 for
+        a test, or as many as are found in so many draws.
+        """
+        rng, side = np.random.default_rng([seed, 2**32 - 1]), side_asked(seed)
+        by_length: dict[int, list[Rows]] = {}
+        for _ in range(_HELD[side] // _AT_ONCE):
+            rows = self.problems(rng, _AT_ONCE, side)
+            by_length.setdefault(rows.shape[1], []).append(rows)
+        return [np.unique(np.concatenate(drawn), axis=0) for _, drawn in sorted(by_length.items())]
+
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """On held-out problems, which the model writes out itself; its answer is right if all its tokens are."""
         from glyptic.nn import generate
 
-        rng, device = np.random.default_rng([seed, 2**32 - 1]), next(model.parameters()).device
-        right, losses, parts = 0, 0.0, 8
-        for _ in range(parts):
-            question, written = self._written(self.problems(rng, _EVALUATED // parts, held=True))
-            answer = self.reckoning.lengths[2]
+        answer, device = self.reckoning.lengths[2], next(model.parameters()).device
+        asked = [part for rows in self.evaluated(seed) for part in np.split(rows, range(256, len(rows), 256))]
+        right, losses = 0, 0.0
+        for problems in asked:
+            question, written = self._written(problems)
             said = generate(model, torch.from_numpy(question).to(device), written.shape[1])[:, -answer:].cpu().numpy()
             right += int((said == written[:, -answer:]).all(axis=1).sum())
             rows = torch.from_numpy(np.concatenate([question, written], axis=1)).to(device)
             logits = model(rows[:, :-1])[:, question.shape[1] - 1 :].float()
-            losses += float(cross_entropy(logits.flatten(0, 1), rows[:, question.shape[1] :].flatten()))
-        return {"loss": losses / parts, "exact_match": right / _EVALUATED}
+            losses += len(rows) * float(cross_entropy(logits.flatten(0, 1), rows[:, question.shape[1] :].flatten()))
+        count = sum(map(len, asked))
+        return {"loss": losses / count, "exact_match": right / count}
 
     def files(self) -> Mapping[str, bytes]:
         return Symbols(self.reckoning.tokens).files()
@@ -289,24 +302,24 @@ def _task(called: str, given: Mapping[str, Any], reckoning: Reckoning, chain: st
     said = [f"{name}={value}" for name, value in given.items()] + [f"chain={chain}"]
     said += [f"held_out={held}"] if held != 8 else []
     task = ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held)
-    if not _on_both_sides(task):
+    if not _on_all_sides(task):
         raise InputError(
-            f"{called}: of problems of one length none is held out, one in {held}, or none is left; make it larger, or choose "
-            "another held_out."
+            f"{called}: of problems of one length one in {held} is held out, half of these for evaluations, half for the test, "
+            "and of either half, or of all others, there is none; make it larger, or choose another held_out."
         )
     return task
 
 
-def _on_both_sides(task: ReckoningTask) -> bool:
-    """Whether there are problems to learn from and others to be tested on, of every length: told here, not after an hour."""
+def _on_all_sides(task: ReckoningTask) -> bool:
+    """Whether there are problems to learn from, to evaluate on and to test on, of every length: told here, not after an hour."""
     reckoning = task.reckoning
     if isinstance(reckoning, Squares):
         rows = np.zeros((reckoning.modulus, reckoning.most), dtype=np.int64)
         rows[:, 0] = np.arange(reckoning.modulus)
-        held = held_out.prefixes(rows, task.held_out)
+        of_each_length = [rows[:, :times] for times in range(1, reckoning.most + 1)]
     else:
-        held = held_out.whole(reckoning.draw(np.random.default_rng(0), 64 * task.held_out), task.held_out)[:, None]
-    return bool((held.any(axis=0) & ~held.all(axis=0)).all())
+        of_each_length = [reckoning.draw(np.random.default_rng(0), 64 * task.held_out)]
+    return all(set(held_out.sides(rows, task.held_out)) == {*get_args(Side)} for rows in of_each_length)
 
 
 @checked

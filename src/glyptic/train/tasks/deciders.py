@@ -22,7 +22,7 @@ from glyptic.arguments import Count, checked, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.languages import Automaton, regular, tomita
 from glyptic.nn.config import ModelConfig
-from glyptic.train.task import IGNORED, Minibatch
+from glyptic.train.task import IGNORED, Minibatch, Side, side_asked
 from glyptic.train.tasks import held_out
 from glyptic.train.tasks.finite import digest
 from glyptic.train.tasks.languages import (
@@ -40,8 +40,9 @@ from glyptic.train.tasks.languages import (
 ANSWERS = ("NO", "YES")
 _NEVER_HELD_OUT = 64  # lengths with fewer words are learned whole: nothing would be left to learn from
 _ALL_WORDS = 1 << 15  # so many are all looked at
-_EVALUATED = 128  # words of a length, where there are more
+_EVALUATED, _TESTED = 128, 512  # words of a length, where there are more
 _LENGTHS = 128  # so many lengths are looked at, at most
+_HELD: tuple[Side, ...] = ("evaluated", "tested")
 _AT_ONCE = 1 << 13  # words are drawn, to find those that are held out
 
 
@@ -53,7 +54,9 @@ class LanguageTask:
     language: FormalLanguage
     max_length: int
     held_out: int = 8
-    """One word in so many is kept from training; 0: none, and the evaluation is on all words, or on others that are drawn."""
+    """One word in so many is kept from training, half of these for the test; 0: none, and evaluations and the test are on all
+    words, or on words that are drawn.
+    """
     also: tuple[str, ...] = ()
     """Words that are learned besides, such as those a proof has found answered wrongly."""
     measure: str = field(default="balanced", init=False)
@@ -158,24 +161,29 @@ def _learned_whole(language: FormalLanguage, max_length: int) -> int:
 
 
 def _not_held_out(task: LanguageTask) -> str:
-    """What there is and none is held out of, so that no evaluation could tell how it is answered: members, or others; or ''."""
-    rng, held = np.random.default_rng(0), {"members": False, "others": False}
-    there = dict(held)
+    """What there is and none is held out of, for evaluations or for the test, which then could not tell how it is answered:
+    members, or others; or ''.
+    """
+    rng, found = np.random.default_rng(0), {kind: set[str]() for kind in ("members", "others")}
+    there = set[str]()
     for length in range(1, task.max_length + 1):
         for kind, draw in (("members", task.language.members), ("others", task.language.others)):
-            words = None if held[kind] else draw(rng, length, 2 * _EVALUATED)
+            words = None if len(found[kind]) == len(_HELD) else draw(rng, length, 4 * _EVALUATED)
             if words is not None:  # others are drawn as any words, of some languages
                 words = words[task.language.beginnings(words)[:, -1] == (kind == "members")]
-                there[kind] |= len(words) > 0
-                held[kind] = bool(task.held(words)[:, -1].any())
-        if all(held.values()):
+                there |= {kind} if len(words) else set()
+                found[kind] |= {side for side in _HELD if len(_of_side(task, words, side))}
+        if all(len(sides) == len(_HELD) for sides in found.values()):
             return ""
-    return next((kind for kind in held if there[kind] and not held[kind]), "")
+    return next((kind for kind in found if kind in there and len(found[kind]) < len(_HELD)), "")
 
 
 def _untested(name: str, missing: str) -> str:
     what = "of the words in the language" if missing == "members" else "of the words outside the language"
-    return f"{name}: {what} none is held out, so that nothing would tell how they are answered; say held_out=0."
+    return (
+        f"{name}: {what} none is held out for evaluations, or none for the test, so that nothing would tell how they are "
+        "answered; say held_out=0."
+    )
 
 
 def at_every_place(model: Any, tokens: Tensor) -> Tensor:
@@ -186,18 +194,18 @@ def at_every_place(model: Any, tokens: Tensor) -> Tensor:
 @lru_cache(maxsize=4)
 def _evaluated(task: LanguageTask, seed: int) -> list[Letters]:
     size, all_words = len(task.language.alphabet), task.number_of_words() <= _ALL_WORDS
-    rng = np.random.default_rng([seed, 2**32 - 1])
+    rng, side = np.random.default_rng([seed, 2**32 - 1]), side_asked(seed)
     found = []
     for length in _lengths(task.max_length):
         if all_words:
             words = np.array(list(product(range(size), repeat=length)), dtype=np.int64)
         else:
-            wanted = _EVALUATED * max(1, task.held_out)
+            wanted = (_EVALUATED if side == "evaluated" else _TESTED) * max(1, 2 * task.held_out)
             words = np.concatenate([
-                _tested(task, words_of(rng, task.language, length, min(_AT_ONCE, wanted - done)))
+                _of_side(task, words_of(rng, task.language, length, min(_AT_ONCE, wanted - done)), side)
                 for done in range(0, wanted, _AT_ONCE)
             ])  # fmt: skip
-        words = _tested(task, words)
+        words = _of_side(task, words, side)
         found.append(words if all_words else np.unique(words, axis=0) if task.held_out else words)
     found = [words for words in found if len(words)]
     if not found:
@@ -210,8 +218,11 @@ def _lengths(max_length: int) -> list[int]:
     return sorted({round(max_length * k / _LENGTHS) for k in range(1, _LENGTHS + 1)} - {0})
 
 
-def _tested(task: LanguageTask, words: Letters) -> Letters:
-    return words[task.held(words)[:, -1]] if task.held_out else words
+def _of_side(task: LanguageTask, words: Letters, side: Side) -> Letters:
+    """Those that are held out for evaluations, or for the test; all, if none is held out."""
+    if not task.held_out or not len(words):
+        return words
+    return words[task.held(words)[:, -1] & (held_out.sides(words, task.held_out) == side)]
 
 
 def _device(model: Any) -> torch.device:

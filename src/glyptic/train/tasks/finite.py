@@ -42,11 +42,6 @@ def digest(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
-def is_held_out(data: bytes, one_in: int) -> bool:
-    """Whether training never sees this; a matter of the data alone, so that what is there twice is on one side."""
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=b"held out").digest(), "big") % one_in == 0
-
-
 def is_text(name: str) -> bool:
     r"""Whether a name can be written down: the system gives names of files that are no UTF-8 with halves of characters in them.
 

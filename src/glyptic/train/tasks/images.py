@@ -27,8 +27,9 @@ from glyptic.extras import brought_by
 from glyptic.files import quoted_path, read_bytes
 from glyptic.nn.config import ModelConfig
 from glyptic.nn.speed.machine import check_memory
-from glyptic.train.task import TEST, Minibatch
-from glyptic.train.tasks.finite import digest, is_held_out, is_text, places
+from glyptic.train.task import Minibatch, side_asked
+from glyptic.train.tasks.finite import digest, is_text, places
+from glyptic.train.tasks.held_out import side_of
 
 Pixels = NDArray[np.uint8]  # (images, channels, height, width)
 _MOST_BYTES, _MOST_PIXELS, _MOST_IMAGES = 1 << 26, 50_000_000, 200_000
@@ -46,8 +47,13 @@ class ImageTask:
     """Pixels by which an image is moved at most, in training."""
     pixels: Pixels = field(repr=False, compare=False)
     labels: NDArray[np.int64] = field(repr=False, compare=False)
-    held: NDArray[np.bool_] = field(repr=False, compare=False)
+    sides: NDArray[np.str_] = field(repr=False, compare=False)
     measure: str = field(default="accuracy", init=False)
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Which images training never sees."""
+        return self.sides != "learned"
 
     def config(self) -> ModelConfig:
         channels, size = self.pixels.shape[1:3]
@@ -68,7 +74,7 @@ class ImageTask:
                 raise ModelError(f"{name}={getattr(config, name)}, and {self.name} has {value}; let it be {value}.")
 
     def batch(self, seed: int, step: int, size: int) -> Minibatch:
-        known = np.flatnonzero(~self.held)
+        known = np.flatnonzero(self.sides == "learned")
         which = known[[place for _, place in places(seed, step * size, size, len(known))]]
         rng = np.random.default_rng([seed, step])
         moves = rng.integers(-self.shift, self.shift + 1, (size, 2))
@@ -79,9 +85,10 @@ class ImageTask:
         return cross_entropy(model(*batch.inputs), batch.targets, label_smoothing=smoothing)
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
-        """On the images that are kept from training: every second one, and as a test on the others."""
-        kept = np.flatnonzero(self.held)
-        chosen = kept[int(seed >= TEST) :: 2] if len(kept) > 1 else kept
+        """On half of the images that are kept from training, and as a test on the others."""
+        chosen = self.sides == side_asked(seed)
+        if not chosen.any():
+            raise InputError(f"{self.name}: of the images that are held out none is left for a test; give more images.")
         images, labels = as_numbers(self.pixels[chosen]), torch.from_numpy(self.labels[chosen])
         device = next(model.parameters()).device
         logits = torch.cat([model(part.to(device)).float().cpu() for part in images.split(256)])
@@ -116,14 +123,15 @@ def _moved(image: Pixels, down: int, right: int) -> Pixels:
 def _task(
     name: str, classes: tuple[str, ...], shift: int, pixels: Pixels, labels: Any, one_in: int, where: str
 ) -> ImageTask:
-    held = np.array([is_held_out(image.tobytes(), one_in) for image in pixels])
-    if held.all() or not held.any():
+    sides = np.array([side_of(image.tobytes(), one_in) for image in pixels])
+    if missing := {"learned", "evaluated"} - {*sides.tolist()}:
+        what = "no other" if "learned" in missing else "none for evaluations"
         raise FileError(
-            f"{where} has {len(pixels)} images, and one in {one_in} is kept from training, of which there is "
-            f"{'none' if not held.any() else 'nothing else'}: give more images, or another held_out."
+            f"{where} has {len(pixels)} images, and one in {one_in} is kept from training, half of these for the test, so that "
+            f"there is {what}: give more images, or another held_out."
         )
     known = digest(pixels.tobytes() + np.asarray(labels, dtype=np.int64).tobytes())
-    return ImageTask(name, known, classes, shift, pixels, np.asarray(labels, dtype=np.int64), held)
+    return ImageTask(name, known, classes, shift, pixels, np.asarray(labels, dtype=np.int64), sides)
 
 
 HeldOut = Annotated[int, Count(2, 1000)]

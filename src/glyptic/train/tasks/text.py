@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from glyptic.arguments import Count, checked
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.files import quoted_path
 from glyptic.nn.config import ModelConfig
-from glyptic.train.task import Minibatch
+from glyptic.train.task import Minibatch, Side, side_asked
 from glyptic.train.tasks.finite import digest, places, read_text
 from glyptic.train.tasks.tokens import BytePairs, Bytes, Tokens
 
@@ -27,15 +27,17 @@ _MOST_LETTERS = 1 << 26
 
 @dataclass(frozen=True)
 class TextTask:
-    """Windows of a text, each token the target of those before it. The last tenth of the text is kept from training."""
+    """Windows of a text, each token the target of those before it.
+
+    The last tenth of the text is kept from training; evaluations see the first half of it, and the test the second.
+    """
 
     name: str
     digest: str
     context: int
     tokens: Tokens = field(repr=False, compare=False)
-    train: NDArray[np.int32] = field(repr=False, compare=False)
-    test: NDArray[np.int32] = field(repr=False, compare=False)
-    bytes_a_token: float = field(repr=False, compare=False)
+    parts: Mapping[Side, NDArray[np.int32]] = field(repr=False, compare=False)
+    bytes_a_token: Mapping[Side, float] = field(repr=False, compare=False)
     measure: str = field(default="loss", init=False)
 
     def config(self) -> ModelConfig:
@@ -56,14 +58,15 @@ class TextTask:
 
     def batch(self, seed: int, step: int, size: int) -> Minibatch:
         """Every epoch cuts the text anew, at a place of its own, and goes through all windows once."""
-        room = len(self.train) - 1
+        text = self.parts["learned"]
+        room = len(text) - 1
         windows = max(1, room // self.context - 1)
         starts = []
         for epoch, which in places(seed, step * size, size, windows):
             spare = room - windows * self.context
             shift = int(np.random.default_rng([seed, epoch, 1]).integers(0, min(spare, self.context) + 1))
             starts.append(shift + which * self.context)
-        rows = np.stack([self.train[start : start + self.context + 1] for start in starts]).astype(np.int64)
+        rows = np.stack([text[start : start + self.context + 1] for start in starts]).astype(np.int64)
         return Minibatch(
             (torch.from_numpy(rows[:, :-1].copy()),), torch.from_numpy(rows[:, 1:].copy()), size * self.context
         )
@@ -72,17 +75,19 @@ class TextTask:
         return cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), label_smoothing=smoothing)
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
-        """The loss in nats a token, on windows of the last tenth, and what it is in bits a byte of the text."""
-        length = min(self.context, len(self.test) - 1)
-        count = max(1, min(_EVALUATED, len(self.test) - 1) // length)
-        rows = np.stack([self.test[k * length : (k + 1) * length + 1] for k in range(count)]).astype(np.int64)
+        """The loss in nats a token, on windows of a half of the last tenth, and what it is in bits a byte of that half."""
+        side = side_asked(seed)
+        held = self.parts[side]
+        length = min(self.context, len(held) - 1)
+        count = max(1, min(_EVALUATED, len(held) - 1) // length)
+        rows = np.stack([held[k * length : (k + 1) * length + 1] for k in range(count)]).astype(np.int64)
         total, device = 0.0, next(model.parameters()).device
         for part in torch.from_numpy(rows).to(device).split(32):
             total += float(
                 cross_entropy(model(part[:, :-1]).float().flatten(0, 1), part[:, 1:].flatten(), reduction="sum")
             )
         loss = total / (count * length)
-        return {"loss": loss, "bits_per_byte": loss / log(2) / self.bytes_a_token, "perplexity": exp(min(loss, 700))}
+        return {"loss": loss, "bits_per_byte": loss / log(2) / self.bytes_a_token[side], "perplexity": exp(min(loss, 700))}
 
     def files(self) -> Mapping[str, bytes]:
         return self.tokens.files()
@@ -105,18 +110,20 @@ def text(
             f"{quoted_path(file)} has {len(said):,} letters, and byte pairs are learned from {_MOST_LETTERS:,} at most: "
             "take bytes (vocabulary=0), or a part of the text."
         )
-    cut = len(said) - len(said) // 10
+    cut, half = len(said) - len(said) // 10, len(said) - len(said) // 20
     tokens: Tokens = BytePairs.learned(said[:cut].splitlines(keepends=True), vocabulary) if vocabulary else Bytes()
-    train, test = (_numbers(tokens, part) for part in (said[:cut], said[cut:]))
-    if len(train) < 2 * context + 1 or len(test) < 2:
+    texts = dict(zip(get_args(Side), (said[:cut], said[cut:half], said[half:]), strict=True))
+    parts = {side: _numbers(tokens, part) for side, part in texts.items()}
+    train, *held = (len(part) for part in parts.values())
+    if train < 2 * context + 1 or min(held) < 2:
         raise FileError(
-            f"{quoted_path(file)} has {len(train) + len(test):,} tokens, too few for windows of {context}: "
-            f"give a longer text, or context={max(2, (len(train) - 1) // 2)}."
+            f"{quoted_path(file)} has {train + sum(held):,} tokens, too few for windows of {context}: "
+            f"give a longer text, or context={max(2, (train - 1) // 2)}."
         )
     given = f"file={file}" if "=" in file else file
     name = f"text:{given},vocabulary={vocabulary},context={context}"
-    width = len(said[cut:].encode()) / len(test)
-    return TextTask(name, digest(said.encode()), context, tokens, train, test, width)
+    width = {side: len(part.encode()) / len(parts[side]) for side, part in texts.items()}
+    return TextTask(name, digest(said.encode()), context, tokens, parts, width)
 
 
 def _numbers(tokens: Tokens, part: str) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, get_args
 from unicodedata import normalize
 
 import numpy as np
@@ -23,15 +23,16 @@ from glyptic.errors import FileError, InputError, ModelError
 from glyptic.extras import brought_by
 from glyptic.files import quoted_path
 from glyptic.nn.config import ModelConfig
-from glyptic.train.task import IGNORED, Minibatch
+from glyptic.train.task import IGNORED, Minibatch, Side, side_asked
 from glyptic.train.tasks import held_out
-from glyptic.train.tasks.finite import digest, is_held_out, places, read_text
+from glyptic.train.tasks.finite import digest, places, read_text
+from glyptic.train.tasks.held_out import side_of
 from glyptic.train.tasks.tokens import Pieces
 
 Pair = tuple[str, str]
 Tongue = Literal["es", "en", "digits"]
 _BLOCK = 8  # batches that are sorted by length together
-_EVALUATED = 256
+_HELD = {"evaluated": 256, "tested": 2048}  # pairs at most
 _LONGEST = 4096  # tokens of a text: attention grows with their square, and a pair is never cut
 
 
@@ -42,7 +43,7 @@ class Translations(Protocol):
         """Pairs `first`, `first` + 1, … that training sees."""
 
     def testing(self, seed: int, count: int) -> list[Pair]:
-        """Up to `count` pairs that it does not."""
+        """Up to `count` pairs that it does not, each once; on the side that the seed asks for."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class TranslationTask:
 
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """On held-out pairs: the loss, and how many translations (of the most likely token each time) are the target itself."""
-        pairs = sorted(self.pairs.testing(seed, _EVALUATED), key=lambda pair: len(pair[0]))
+        pairs = sorted(self.pairs.testing(seed, _HELD[side_asked(seed)]), key=lambda pair: len(pair[0]))
         losses, weight, right, device = 0.0, 0, 0, next(model.parameters()).device
         for first in range(0, len(pairs), 64):
             part = pairs[first : first + 64]
@@ -160,7 +161,7 @@ class Generated:
     most: int
     """The greatest number."""
     one_in: int = 10
-    """Of those from 100 on, one in so many is kept from training."""
+    """Of those from 100 on, one in so many is kept from training, half of these for the test."""
 
     def write(self, number: int) -> Pair:
         written = _number if self.what == "numbers" else _date
@@ -173,16 +174,17 @@ class Generated:
         top = tops[rng.integers(0, len(tops), count)]
         return (rng.integers(0, np.iinfo(np.int64).max, count) % top)[:, None]
 
-    def held(self, numbers: Any) -> Any:
-        """(B, 1) → which are kept from training."""
-        return held_out.whole(numbers, self.one_in) & ((numbers[:, 0] >= 100) | (self.what == "dates"))
+    def sides(self, numbers: Any) -> Any:
+        """(B, 1) → on which side each is."""
+        small = (numbers[:, 0] < 100) & (self.what == "numbers")
+        return np.where(small, "learned", held_out.sides(numbers, self.one_in))
 
     def training(self, seed: int, first: int, count: int) -> list[Pair]:
         rng = np.random.default_rng([seed, first])
         found: list[int] = []
         while len(found) < count:
             numbers = self._drawn(rng, count)
-            found += numbers[~self.held(numbers)][:, 0].tolist()
+            found += numbers[self.sides(numbers) == "learned"][:, 0].tolist()
         return [self.write(number) for number in found[:count]]
 
     def testing(self, seed: int, count: int) -> list[Pair]:
@@ -190,7 +192,9 @@ class Generated:
         found: dict[int, None] = {}
         for _ in range(100):
             numbers = self._drawn(rng, count * self.one_in)
-            found |= dict.fromkeys(numbers[self.held(numbers)][:, 0].tolist())
+            found |= dict.fromkeys(numbers[self.sides(numbers) == side_asked(seed)][:, 0].tolist())
+            if len(found) >= count:
+                break
         return [self.write(number) for number in list(found)[:count]]
 
 
@@ -270,14 +274,17 @@ class OfFile:
     """Pairs of a file; of one source, however it is spaced or capitalized, all are on one side."""
 
     digest: str
-    train: tuple[Pair, ...] = field(repr=False, compare=False)
-    test: tuple[Pair, ...] = field(repr=False, compare=False)
+    by_side: Mapping[Side, tuple[Pair, ...]] = field(repr=False, compare=False)
 
     def training(self, seed: int, first: int, count: int) -> list[Pair]:
-        return [self.train[which] for _, which in places(seed, first, count, len(self.train))]
+        learned = self.by_side["learned"]
+        return [learned[which] for _, which in places(seed, first, count, len(learned))]
 
     def testing(self, seed: int, count: int) -> list[Pair]:
-        return [self.test[which] for _, which in places(seed, 0, min(count, len(self.test)), len(self.test))]
+        held = self.by_side[side_asked(seed)]
+        if not held:
+            raise InputError("of the pairs that are held out none is left for a test; give more pairs, or another held_out.")
+        return [held[which] for _, which in places(seed, 0, min(count, len(held)), len(held))]
 
 
 @checked
@@ -291,13 +298,15 @@ def pairs(
         )
     said = read_text(file, "on each line it has a source, a tab and a target")
     found = list(_pairs_in(said, file))
-    sides = [is_held_out(_likeness(source).encode(), held_out) for source, _ in found]
-    train = tuple(pair for pair, held in zip(found, sides, strict=True) if not held)
-    test = tuple(pair for pair, held in zip(found, sides, strict=True) if held)
-    if not train or not test:
+    sides = [side_of(_likeness(source).encode(), held_out) for source, _ in found]
+    by_side = {
+        kind: tuple(pair for pair, side in zip(found, sides, strict=True) if side == kind) for kind in get_args(Side)
+    }
+    if not by_side["learned"] or not by_side["evaluated"]:
+        what = "no other" if not by_side["learned"] else "none for evaluations"
         raise FileError(
-            f"{quoted_path(file)} has {len(found)} pairs, and one in {held_out} is kept from training, of which there is "
-            f"{'none' if not test else 'nothing else'}: give more pairs, or another held_out."
+            f"{quoted_path(file)} has {len(found)} pairs, and one in {held_out} is kept from training, half of these for the "
+            f"test, so that there is {what}: give more pairs, or another held_out."
         )
     made = Pieces.of((text for pair in found for text in pair), characters=tokens == "characters")
     lengths = [max(len(made.encode(text)) for text in pair) for pair in found]
@@ -311,8 +320,9 @@ def pairs(
     name = f"pairs:{'file=' if '=' in file else ''}{file},tokens={tokens}" + (
         f",held_out={held_out}" if held_out != 10 else ""
     )
-    known = digest(said.encode() + bytes(sides))  # with who is held out: a run of another rule is another run
-    return TranslationTask(name, OfFile(known, train, test), made, longest)
+    places_of = bytes(get_args(Side).index(side) for side in sides)
+    known = digest(said.encode() + places_of)  # with who is held out: a run of another rule is another run
+    return TranslationTask(name, OfFile(known, by_side), made, longest)
 
 
 def _likeness(source: str) -> str:
