@@ -104,3 +104,10 @@ def test_who_stops_asking_stops_the_workers() -> None:
 
 def test_threads_do_cells_by_name() -> None:
     assert gather(pow, {"a": (2, 3), "b": (3, 2)}, "threads", 2) == {"a": 8, "b": 9}
+
+
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), True, "2", 1.5, 10**9])
+def test_workers_are_checked_wherever_work_is_spread(wrong) -> None:
+    for backend in ("threads", "loky", "sequential"):
+        with pytest.raises(InputError, match=r"workers is .*must be a whole number from 1 to 1024"):
+            list(stream(pow, [(2, 3)], backend, wrong))

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 
+from glyptic.arguments import Count
 from glyptic.cores import WorkerLost, as_worker, cores, in_order
 from glyptic.errors import InputError
 from glyptic.extras import brought_by
@@ -49,9 +50,7 @@ def stream(
     """
     if backend not in BACKENDS:
         raise InputError(f"no backend {backend!r}; there are {', '.join(BACKENDS)}.")
-    workers = cores() if workers is None else workers
-    if workers < 1:
-        raise InputError(f"{workers} workers do no work; use at least 1.")
+    workers = cores() if workers is None else Count(1, 1024)("workers", workers)
     backend = "loky" if backend == "auto" else backend
     if backend == "sequential" or (workers == 1 and backend in ("loky", "threads")):
         for each in arguments:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from glyptic import programs
 from glyptic.errors import InputError
-from glyptic.exact import Options, Sizes, run_batch, run_stream, running
+from glyptic.exact import Options, Sizes, run_batch, run_residual, run_stream, running
 from glyptic.exact.numbering import numbered
 from glyptic.exact.random import random_transformer
 
@@ -174,3 +174,20 @@ def test_chunks_are_cut_by_what_is_there_at_once(monkeypatch: pytest.MonkeyPatch
         transformer = random_transformer("fixed:4", 0, long, Options(mask=mask))  # type: ignore[arg-type]
         assert running.chunk_size(transformer, 1, 512) == running._CHUNK_BYTES // (4 * arrays)
         assert running.chunk_size(transformer, 32) == running._CHUNK_BYTES // (4 * 64 * 32)
+
+
+def test_what_cannot_be_run_is_refused_before_there_is_room_for_it() -> None:
+    transformer = random_transformer("fixed:4", 0, SIZES)
+    for steps in (13, 10**8, 10**30):
+        with pytest.raises(InputError, match="at most 11 steps"):
+            run_batch(transformer, ["0", "01"], steps=steps)
+    with pytest.raises(InputError, match="workers is 0"):
+        run_stream(transformer, ["0"], workers=0)
+
+
+@pytest.mark.parametrize("attention", ["softmax", "max-subtracted", "leftmost", "rightmost", "average"])
+def test_no_inputs_and_no_positions_give_no_results(attention: str) -> None:
+    transformer = random_transformer("fixed:4", 0, SIZES).with_options(attention=attention)
+    for shape in ((6, 3, 0), (6, 0, 2)):
+        for engine in ("fast", "reference"):
+            assert run_residual(transformer, np.zeros(shape, np.int64), engine=engine).shape == shape

@@ -178,7 +178,7 @@ def test_ray_and_dask_for_real(tmp_path, backend):
         (lambda folder: Cell.of("depth", {"d": 2, "n": 3}), "depth is of d, N, layers, sparse, steps, seed, and not of n"),
         (lambda folder: Cell.of("depth", {"d": 2, "N": 3}), "depth is of d, N, layers, sparse, steps, seed, and lacks layers"),
         (lambda folder: run(Grid(prompts=9).cells(), folder, "slurm", 2, False), "no backend 'slurm'; there are auto"),
-        (lambda folder: run(Grid(prompts=9).cells(), folder, "loky", 0, False), "0 workers do no work"),
+        (lambda folder: run(Grid(prompts=9).cells(), folder, "loky", 0, False), "workers is 0, and must be a whole number"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path, call, sentence):

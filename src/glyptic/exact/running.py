@@ -152,6 +152,8 @@ def run_batch(
     groups = numbered(transformer, _inputs(texts))
     patterns = patterns_of(transformer, trace)
     steps = _whole(steps)
+    if groups:  # before there is room for the answers of so many
+        _check_steps(transformer, max(len(group.tokens) for group in groups), steps)
     if progress is not None and not callable(progress):
         raise refused("progress", progress, "a function of the number of inputs that were done")
     prepared = prepared_for(transformer, engine)
@@ -203,6 +205,7 @@ def run_stream(
     """
     _check_transformer(transformer)
     rest, most = iter(_inputs(texts)), _STREAMED if size is None else _count("size", size, 10**9)
+    workers = None if workers is None else _workers(workers)
     wanted = matching(transformer, patterns_of(transformer, trace))
     bound = _STREAMED_BYTES if size is None and wanted else None
     longer = _whole(steps) - 1

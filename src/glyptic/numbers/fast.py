@@ -239,7 +239,7 @@ class Fast:
         if kind in ("leftmost", "rightmost", "average"):
             return self._hard(scores, visible, kind), np.zeros((scores.shape[0], scores.shape[2]), bool)
         if kind == "max-subtracted":
-            largest = np.where(visible[:, :, None], scores, -np.inf).max(axis=1, keepdims=True)
+            largest = np.where(visible[:, :, None], scores, -np.inf).max(axis=1, keepdims=True, initial=-np.inf)
             scores = self.subtract(scores, np.where(np.isfinite(largest), largest, 0).astype(scores.dtype))
         if self.format.is_fixed:
             shares = products.table_exps(scores, visible, *_table(self.format, np.dtype(self.host.dtype)))
@@ -251,14 +251,14 @@ class Fast:
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
         masked = np.where(visible[:, :, None], scores, -np.inf)
-        best = (masked == masked.max(axis=1, keepdims=True)) & visible[:, :, None]
+        best = (masked == masked.max(axis=1, keepdims=True, initial=-np.inf)) & visible[:, :, None]
         if kind == "leftmost":
             best &= np.cumsum(best, axis=1) == 1
         elif kind == "rightmost":
             best &= np.cumsum(best[:, ::-1], axis=1)[:, ::-1] == 1
         counts = np.maximum(best.sum(axis=1, keepdims=True), 1)
         one = self._one()
-        shares = np.stack([self.divide_by_count(np.atleast_1d(one), n)[0] for n in range(1, counts.max() + 1)])
+        shares = np.stack([self.divide_by_count(np.atleast_1d(one), n)[0] for n in range(1, counts.max(initial=1) + 1)])
         return np.where(best, shares[counts - 1], self.host.dtype(0))
 
     def mixture(self, weights: np.ndarray, values: np.ndarray, visible: np.ndarray) -> np.ndarray:

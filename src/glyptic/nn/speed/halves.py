@@ -44,7 +44,7 @@ def is_widened(dtype: torch.dtype) -> bool:
 @cache
 def _way(dtype: torch.dtype) -> Way:
     """What was said, what was found before, or what is found now: once in a process."""
-    said = os.environ.get(SETTING, "")
+    said = os.environ.get(SETTING, "").strip()
     if said:
         if said not in get_args(Way):
             raise InputError(f"{SETTING} is {said[:40]!r}; it must be native or widened, or be unset.")

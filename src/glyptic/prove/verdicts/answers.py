@@ -85,7 +85,7 @@ class Refuted(Showing):
     over: str
     counterexample: Counterexample | None  # None: nothing of what is claimed to exist does
     smallest: str = "globally"  # or "locally"
-    inputs: int | None = None  # how many were run
+    inputs: int | None = None  # how many were run: several workers begin some that one would not have
     failures: int | None = None  # how many failed, where all were run
     satisfying: int | None = None
     solvers: tuple[str, ...] = ()
