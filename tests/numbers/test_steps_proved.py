@@ -72,8 +72,10 @@ def test_another_factor_does_not(tmp_path) -> None:
 def test_a_large_multiple_rounds_every_product(bits: int, precision: int, tmp_path) -> None:
     fraction, y = one_to_two(bits, zeros=bits - 2 * precision)
     large = z3.fpMul(NEAREST, z3.FPVal(2 ** (bits - precision), HOSTS[bits]), y)
-    found = z3.fpSub(NEAREST, z3.fpAdd(NEAREST, large, y), large)
-    assert holds(z3.fpEQ(found, rounded(bits, precision, fraction)), tmp_path)
+    expected = rounded(bits, precision, fraction)
+    for of in (z3.fpAdd, z3.fpSub):  # the same L beside y and beside −y
+        found = z3.fpSub(NEAREST, of(NEAREST, large, y), large)
+        assert holds(z3.fpEQ(found, expected if of is z3.fpAdd else z3.fpNeg(expected)), tmp_path)
 
 
 def test_a_large_multiple_is_not_enough_for_sums(tmp_path) -> None:

@@ -205,11 +205,12 @@ def test_splitting_rounds_every_float32_of_a_binade(precision: int) -> None:
 
 @pytest.mark.parametrize("precision", range(2, 12))
 def test_a_large_multiple_rounds_every_product(precision: int) -> None:
-    """(L + y) − L, L = 2^k·y, for all y of 2p bits in [1, 2)."""
+    """(L + y) − L, L = 2^k·|y|, for all y of 2p bits in [1, 2), and for −y."""
     y = (1 + np.arange(1 << (2 * precision - 1)) / 2.0 ** (2 * precision - 1)).astype(np.float32)
     large = y * np.float32(2.0 ** (24 - precision))
     expected = np.rint(y.astype(np.float64) * 2.0 ** (precision - 1)) / 2.0 ** (precision - 1)
     assert np.array_equal((large + y) - large, expected)
+    assert np.array_equal((large - y) - large, -expected)
 
 
 @pytest.mark.parametrize(("bits", "dtype"), [(24, np.float32), (53, np.float64)])

@@ -129,8 +129,8 @@ class Fast:
 
     def _lefts(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Left factors prepared for steps: see `steps.Left`."""
-        scale = 1 if self.format.is_fixed else 2.0 ** (self._bits - self.format.precision)
-        factors = numbers * self.host.dtype(scale)
+        scale = 2.0 ** (self._bits - self.format.precision)
+        factors = numbers if self.format.is_fixed else np.abs(numbers) * self.host.dtype(scale)
         if self.format.ties == "even" or self._variant.vectors == "unfused":
             return factors, numbers
         return factors, numbers * self.host.dtype(1 - 2.0**-self._bits)

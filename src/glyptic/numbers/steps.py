@@ -19,10 +19,11 @@ total + M + w'·x, rounded once, is M + total + [w·x]. Where products may be as
 for y ≥ 0, c = ½ − 2^−g, and −[−y] below: y + c is a multiple of 2^−g below 2^p + ½, which the host holds, p + g ≤ P
 (`hosts`); beyond, it saturates.
 
-*Floats*, y = w·x exact, 2p + 2 ≤ P, k = P − p, E the exponent of y, u = 2^(E−p+1) the format's last place there. L = 2^k·y
+*Floats*, y = w·x exact, 2p + 2 ≤ P, k = P − p, E the exponent of y, u = 2^(E−p+1) the format's last place there. L = 2^k·|y|
 is an even multiple of u: y is a multiple of 2^(E−2p+1), so L one of 2^(E+P−3p+1) ≥ 2u. L + y lies in L's binade, where the
-host's last place is u: it rounds to L + [y], ties to even since L/u is even; or in the next, with 2u, where |y| is within
-2^(E+1−k) of 2^(E+1), no tie is that near (2^(E−p) is the nearest), and both are even multiples again. Then − L is exact.
+host's last place is u: it rounds to L + [y], ties to even since L/u is even. Or it lies in the next binade, with 2u, where |y|
+is within 2^(E+1−k) of 2^(E+1); or in the one before, with u/2, where |y| is within 2^E/(2^k − 1) of 2^E: no tie is that near
+(2^(E−p) and 2^(E−p−1) are the nearest), and [y] is that power of two, an even multiple again. Then − L is exact.
 Below the lowest normal binade 2^b the grid stays that of 2^b: a constant 1.5 · 2^(k+b) stands for every L below it. With
 ties to the smaller y is replaced by w'·x in the sum, not in L: δ is at most half of what lies between two products. *Sums* s
 of two values have P bits, so L/u may be odd; Veltkamp's splitting has one more rounding that mends it: t = (2^k + 1)·s, [s]
@@ -61,7 +62,7 @@ def have_room(format: Format, bits: int) -> bool:
 
 @dataclass(frozen=True)
 class Left:
-    """The left factor of a product, prepared: `factor` is w, or 2^k·w for floats; `nudged` is w', or w where that is not used."""
+    """The left factor of a product, prepared: `factor` is w, of floats 2^k·|w|; `nudged` is w', or w where that is not used."""
 
     factor: Vector
     nudged: Vector
@@ -172,10 +173,11 @@ class FloatSteps(RuleSteps):
     to_even: bool
 
     def left(self, number: Vector) -> Left:
-        return Left(number * self.scale, number if self.to_even or not self.emitter.fused else number * self.shrink)
+        nudged = number if self.to_even or not self.emitter.fused else number * self.shrink
+        return Left(number.absolute() * self.scale, nudged)
 
     def step(self, total: Vector, left: Left, x: Vector, clamps: int, odd: bool) -> Vector:
-        large = (left.factor * x).where_smaller(self.lowest, self.lowest)
+        large = (left.factor * x.absolute()).at_least(self.lowest)  # one |x| for all rows of a tile
         if self.emitter.fused or self.to_even:
             product = left.nudged.times_plus(x, large) - large
         else:

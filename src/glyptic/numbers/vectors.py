@@ -129,12 +129,6 @@ class Vector:
         builder = self.emitter.builder
         return self._with(builder.select(builder.fcmp_ordered(comparison, self.value, other.value), self.value, other.value))
 
-    def where_smaller(self, than: Vector, then: Vector) -> Vector:
-        """`then` in the lanes where |self| < than, which is positive; self elsewhere."""
-        builder = self.emitter.builder
-        small = builder.fcmp_ordered("<", self.absolute().value, than.value)
-        return self._with(builder.select(small, then.value, self.value))
-
     def _call(self, name: str, *others: Vector) -> Vector:
         emitter = self.emitter
         kind = self.value.type
