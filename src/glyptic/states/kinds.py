@@ -149,6 +149,13 @@ class _Monoid:
             element = int(self.parent[element])
         return word[::-1]
 
+    def some_word(self, element: int) -> list[str]:
+        """A word of an element that is not empty: the identity may be the map of others than the empty word."""
+        if element:
+            return self.word(element)
+        place, symbol = (int(x) for x in np.argwhere(self.after == 0)[0])
+        return [*self.word(place), self.alphabet[symbol]]
+
     def modulus(self, shows: dict[str, str]) -> int:
         """The greatest number by which a word's repetitions are counted; 1 if there is none."""
         worst = 1
@@ -181,8 +188,7 @@ class _Monoid:
             for i, s in enumerate(inner):
                 self.asked()
                 if (s[s] != s).any() or any((s[t] != t[s]).any() for t in inner[:i]):
-                    place = int(np.flatnonzero((self.maps == e).all(axis=1))[-1])
-                    around = _spelt(self.word(place) or [])
+                    around = _spelt(self.some_word(int(np.flatnonzero((self.maps == e).all(axis=1))[0])))
                     shows["locally_testable"] = f"what stands between two {around} counts by its order or number"
                     return False
             if len(inner) > 400:
