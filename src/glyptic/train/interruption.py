@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_ONE_PRESS = 2.0  # seconds within which torchrun hands on what the terminal has said already
+_ONE_PRESS = 2.0  # seconds within which torchrun hands on what the terminal may have said already
 
 
 @contextmanager
 def interruption() -> Iterator[Callable[[], bool]]:
     """Inside, Ctrl-C is noted instead of raised; the value tells whether it came. A second Ctrl-C raises at once.
 
-    An interrupt in the middle of an optimizer step would save weights of two steps in one file. Under torchrun one Ctrl-C comes
-    twice: the terminal tells all processes of its group, and torchrun, which is told too, tells its workers again.
+    An interrupt in the middle of an optimizer step would save weights of two steps in one file. Under torchrun one Ctrl-C may
+    come twice: torchrun tells its workers, and where these have no session of their own the terminal has told them already.
     """
     came = threading.Event()
     if threading.current_thread() is not threading.main_thread():
