@@ -33,6 +33,13 @@ def kinds() -> list[tuple[Automaton, LanguageKind]]:
     return [(automaton.minimal(), kind_of(automaton)) for automaton in some()]
 
 
+def parts(pattern: str, said: str) -> tuple[str, ...]:
+    """What a sentence names, which must be of the form."""
+    found = re.fullmatch(pattern, said)
+    assert found is not None, said
+    return found.groups()
+
+
 def after(automaton: Automaton, state: int, word: str) -> int:
     for symbol in word.replace("ε", ""):
         state = automaton.moves[state][automaton.alphabet.index(symbol)]
@@ -52,9 +59,9 @@ def test_words_that_are_there_and_words_that_are_not(kinds: list[tuple[Automaton
     for automaton, kind in kinds:
         assert ("empty" in kind.shows, "universal" in kind.shows) == (not kind.empty, not kind.universal)
         if not kind.empty:
-            assert accepts(automaton, re.fullmatch(r"it has (\d+)", kind.shows["empty"])[1])
+            assert accepts(automaton, parts(r"it has (\d+)", kind.shows["empty"])[0])
         if not kind.universal:
-            assert not accepts(automaton, re.fullmatch(r"it lacks (\d+)", kind.shows["universal"])[1])
+            assert not accepts(automaton, parts(r"it lacks (\d+)", kind.shows["universal"])[0])
         met += not kind.empty and not kind.universal
     assert met > 60
 
@@ -66,7 +73,7 @@ def test_infinitely_many_words_that_are_there_or_not(kinds: list[tuple[Automaton
         for name, verb, inside in (("finite", "has", True), ("cofinite", "lacks", False)):
             assert (name in kind.shows) == (not getattr(kind, name))
             if name in kind.shows:
-                come, around, rest = re.fullmatch(rf"it {verb} (\d*)\((\d+)\)\*(\d*)", kind.shows[name]).groups()
+                come, around, rest = parts(rf"it {verb} (\d*)\((\d+)\)\*(\d*)", kind.shows[name])
                 assert all(accepts(automaton, come + around * n + rest) == inside for n in range(1, 12))
                 met[name] += 1
     assert min(met.values()) > 60
@@ -84,8 +91,8 @@ def test_states_that_lead_to_each_other(kinds: list[tuple[Automaton, LanguageKin
                     front = {t for s in front for t in automaton.moves[s]}
                 assert state not in passed
             continue
-        said = re.fullmatch(r"(\d+) leads from state (\d+) to state (\d+), and (\d+) back", kind.shows["r_trivial"])
-        there, p, q, back = said.groups()
+        form = r"(\d+) leads from state (\d+) to state (\d+), and (\d+) back"
+        there, p, q, back = parts(form, kind.shows["r_trivial"])
         assert p != q and after(automaton, int(p), there) == int(q) and after(automaton, int(q), back) == int(p)
         met += 1
     assert met > 40
@@ -97,9 +104,8 @@ def test_words_that_count(kinds: list[tuple[Automaton, LanguageKind]]) -> None:
         if kind.star_free:
             assert kind.modulus is None and kind.shows["star_free"] == "no word leads states round in a cycle"
             continue
-        word, state, length = re.fullmatch(
-            r"(\d+) leads state (\d+) round in a cycle of (\d+)", kind.shows["star_free"]
-        ).groups()
+        word, state, length = parts(r"(\d+) leads state (\d+) round in a cycle of (\d+)", kind.shows["star_free"])
+        assert kind.modulus is not None
         way = [after(automaton, int(state), word * n) for n in range(int(length) + 1)]
         assert int(length) == kind.modulus or kind.modulus % len(set(way)) == 0
         assert way[0] == way[len(set(way))] and len(set(way)) > 1, kind.shows
@@ -146,7 +152,7 @@ def test_what_stands_between_two_words(kinds: list[tuple[Automaton, LanguageKind
         if kind.locally_testable is not False:
             continue
         said = kind.shows["locally_testable"]
-        word = re.fullmatch(r"what stands between two (\d+) counts by its order or number", said)[1]
+        word = parts(r"what stands between two (\d+) counts by its order or number", said)[0]
         e = maps(automaton, word)
         assert maps(automaton, word * 2) == e
         states = range(len(e))
