@@ -13,12 +13,12 @@ from glyptic.states.extraction import extract
 def test_bytes_are_bounded() -> None:
     """The rows of a search outgrow a megabyte: refused, with how far it came; with more memory it goes to the end."""
     transformer = programs.open("random:6,2,9", "fixed:2").replace(period=1)
-    with pytest.raises(TooManyStates, match="passed the budget of 1 MB: .* states were found") as told:
+    with pytest.raises(TooManyStates, match=r"passed the budget of 1 MB: .* states were found") as told:
         extract(transformer, Budget(megabytes=1))
     assert 0 < told.value.states < 200_000 and told.value.frontier > 0
     small = programs.open("averaging-majority", "fixed:2")
     assert len(extract(small, Budget(megabytes=1)).moves) == 73
-    with pytest.raises(TooManyStates, match="over the budget of 0 MB|passed the budget of 0 MB"):
+    with pytest.raises(TooManyStates, match=r"over the budget of 0 MB|passed the budget of 0 MB"):
         extract(small, Budget(megabytes=0))
 
 

@@ -80,9 +80,9 @@ def test_layers_take_their_values_from_positions_that_repeat(period: int, beginn
     for position, number in enumerate(read):
         right, wrong = (Claim(subject, e.before("row", position) == value) for value in (number, number + 1))
         assert isinstance(check(right, progress=False), Proved) and not isinstance(check(wrong, progress=False), Proved)
+    bounded = transformer.replace(period=None)
     with pytest.raises(GlypticError, match="positions"):
-        bounded = layers(transformer.replace(period=None), positions=7, free=[("free", 0)], from_positions=["row"])
-        Claim(bounded, e.before("row", 0) == 1)
+        Claim(layers(bounded, positions=7, free=[("free", 0)], from_positions=["row"]), e.before("row", 0) == 1)
 
 
 def test_sampled_periods_are_the_same_written_otherwise() -> None:
