@@ -3,7 +3,6 @@
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,16 +22,7 @@ def test_a_recipe_runs_in_small(path: Path) -> None:
     assert done.steps == 4 and set(recipe.reach) <= set(done.metrics) and not done.missed
 
 
-MISSED = {"parity": "it depends on its seed: with 2 it stays at 57 % on one processor, and has 99.8 % on another"}
-
-
-def _judged(path: Path) -> Any:
-    """A recipe that misses with a seed is expected to, by name; one that does not any more must leave this list."""
-    marks = [pytest.mark.xfail(reason=MISSED[path.stem], strict=True)] if path.stem in MISSED else []
-    return pytest.param(path, id=path.stem, marks=marks)
-
-
-@pytest.mark.parametrize("path", map(_judged, RECIPES))
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_recipe_has_reached_what_it_should(path: Path) -> None:
     """What is written of each of three seeds is as good as [reach], with its cost, below five minutes of one core."""
     recipe = recipes.read_recipe(path)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from glyptic.arguments import FolderToFill
+from glyptic.arguments import FolderToFill, Seed
 from glyptic.text import table_of
 
 
@@ -22,17 +22,20 @@ class ExperimentCommand:
 
     Examples: glyptic experiment positions --out experiments
               glyptic experiment chain --small
+              glyptic experiment norms --seeds 0
     """
 
     name: Annotated[Positional[Literal["chain", "norms", "places", "positions"]], arg(metavar="NAME")]
     """Which one: chain, norms, places or positions."""
     out: FolderToFill = Path("experiments")
     """Folder of the figure (.svg, .png), its data (.csv) and what is kept meanwhile (.json)."""
+    seeds: tuple[Seed, ...] = (0, 1, 2)
+    """Train everything with each of these; the verdict must hold with all of them, and the figure shows their range."""
     small: bool = False
-    """A few steps of a few trainings, to see that all of it runs; the verdict then says nothing."""
+    """A few steps of a few trainings with the first seed, to see that all of it runs; the verdict then says nothing."""
 
     def main(self) -> None:
         from glyptic.train.experiments.study import experiment
 
-        done = experiment(self.name, Path(self.out), small=self.small)
+        done = experiment(self.name, Path(self.out), small=self.small, seeds=self.seeds)
         print(table_of(done.rows), "", f"claim: {done.claim}", done.verdict, *done.paths, sep="\n")

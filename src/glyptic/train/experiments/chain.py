@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from glyptic import figures
-from glyptic.train.experiments.seeds import band, mean, shares, values, with_seeds
+from glyptic.train.experiments.seeds import band, mean, shares, values
 from glyptic.train.experiments.study import Row, Trial
 from glyptic.train.plan import Plan
 
@@ -25,26 +25,22 @@ _TASKS = {"S5": "s5:{length},chain={chain}", "iterated squaring": "squaring:1019
 _LENGTHS, _STEPS = (4, 8, 16, 24), 1000
 _BUDGETED, _LENGTH, _BUDGETS = "iterated squaring", 8, (500, 1000, 2000, 4000)
 _CHAINS = {"yes": ("good", "with a chain of thought"), "no": ("bad", "without")}
-SEEDS = (0, 1, 2)
 
 
 def trials(small: bool) -> list[Trial]:
     lengths, steps, budgets = ((4, _LENGTH), 4, (2, 4)) if small else (_LENGTHS, _STEPS, _BUDGETS)
     asked = [(problem, length, steps) for problem in _TASKS for length in lengths]
     asked += [(_BUDGETED, _LENGTH, budget) for budget in budgets if budget != steps]
-    return with_seeds(
-        [
-            Trial(
-                {"problem": problem, "length": length, "steps": steps, "chain": chain},
-                _TASKS[problem].format(length=length, chain=chain),
-                {"layers": 1},
-                Plan(steps=steps, batch=8 if small else 64, rate=0.002, warmup=min(100, steps), evaluate=10**9, record=10**9),
-            )
-            for problem, length, steps in asked
-            for chain in _CHAINS
-        ],
-        SEEDS[:1] if small else SEEDS,
-    )
+    return [
+        Trial(
+            {"problem": problem, "length": length, "steps": steps, "chain": chain},
+            _TASKS[problem].format(length=length, chain=chain),
+            {"layers": 1},
+            Plan(steps=steps, batch=8 if small else 64, rate=0.002, warmup=min(100, steps), evaluate=10**9, record=10**9),
+        )
+        for problem, length, steps in asked
+        for chain in _CHAINS
+    ]
 
 
 def measured(trial: Trial) -> Row:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from glyptic import figures
-from glyptic.train.experiments.seeds import band, mean, shares, values, with_seeds
+from glyptic.train.experiments.seeds import band, mean, shares, values
 from glyptic.train.experiments.study import Row, Trial
 from glyptic.train.plan import Plan
 
@@ -21,26 +21,22 @@ CLAIM = (
 )
 _STEPS = 400
 _WARMUPS = (0, 100)
-SEEDS = (0, 1, 2)
 _PLACES = {"post": "measured", "pre": "theory"}
 
 
 def trials(small: bool) -> list[Trial]:
     rates, layers, steps = ((0.001,), 2, 4) if small else ((0.0005, 0.002, 0.008), 10, _STEPS)
-    return with_seeds(
-        [
-            Trial(
-                {"place": place, "warmup": warmup, "rate": rate},
-                "dyck:2,16",
-                {"layers": layers, "width": 32, "heads": 4, "norm_place": place},
-                Plan(steps=steps, batch=64, rate=rate, warmup=min(warmup, steps), evaluate=10**9, record=10**9, clip=None),
-            )
-            for place in _PLACES
-            for warmup in _WARMUPS
-            for rate in rates
-        ],
-        SEEDS[:1] if small else SEEDS,
-    )
+    return [
+        Trial(
+            {"place": place, "warmup": warmup, "rate": rate},
+            "dyck:2,16",
+            {"layers": layers, "width": 32, "heads": 4, "norm_place": place},
+            Plan(steps=steps, batch=64, rate=rate, warmup=min(warmup, steps), evaluate=10**9, record=10**9, clip=None),
+        )
+        for place in _PLACES
+        for warmup in _WARMUPS
+        for rate in rates
+    ]
 
 
 def measured(trial: Trial) -> Row:

@@ -14,7 +14,7 @@ import torch
 
 from glyptic import figures
 from glyptic.languages import regular
-from glyptic.train.experiments.seeds import band, mean, values, with_seeds
+from glyptic.train.experiments.seeds import band, mean, values
 from glyptic.train.experiments.study import Row, Trial
 from glyptic.train.plan import Plan
 from glyptic.train.tasks.deciders import LanguageTask
@@ -28,27 +28,23 @@ KINDS = ("learned", "sinusoidal", "rotary", "t5", "shaw", "transformer_xl", "ali
 _TASKS = {"the word 11 occurs": "contains:11,16,held_out=0", "majority": "majority:16,held_out=0"}
 _LENGTHS = (8, 16, 24, 32, 48, 64)
 _TRAINED, _WORDS = 16, 512
-SEEDS = (0, 1, 2)
 _ONCE = "(0|10)*11(0(0|10)*1?)?"
 
 
 def trials(small: bool) -> list[Trial]:
     plan = Plan(steps=4 if small else 1000, batch=64, rate=0.003, evaluate=10**9, record=10**9)
-    return with_seeds(
-        [
-            Trial(
-                {"language": language, "positions": kind},
-                name,
-                {"layers": 2, "width": 32, "heads": 4, "context": _LENGTHS[-1], "positions": kind}
-                | ({"backend": "reference"} if kind == "shaw" else {}),
-                plan,
-                {"lengths": _LENGTHS, "members": _ONCE},
-            )
-            for language, name in _TASKS.items()
-            for kind in (("learned", "rotary") if small else KINDS)
-        ],
-        SEEDS[:1] if small else SEEDS,
-    )
+    return [
+        Trial(
+            {"language": language, "positions": kind},
+            name,
+            {"layers": 2, "width": 32, "heads": 4, "context": _LENGTHS[-1], "positions": kind}
+            | ({"backend": "reference"} if kind == "shaw" else {}),
+            plan,
+            {"lengths": _LENGTHS, "members": _ONCE},
+        )
+        for language, name in _TASKS.items()
+        for kind in (("learned", "rotary") if small else KINDS)
+    ]
 
 
 def measured(trial: Trial) -> Row:

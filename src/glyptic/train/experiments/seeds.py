@@ -1,21 +1,11 @@
-"""The same trainings with several seeds: what came of all of them, drawn as their mean within their range, and said alike."""
+"""What came of the same trainings with several seeds: drawn as their mean within their range, and said alike."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from glyptic.train.experiments.study import Row, Trial
-
-
-def with_seeds(trials: Sequence[Trial], seeds: Sequence[int]) -> list[Trial]:
-    """Each training with each seed: of the start, of the batches and of what is asked. All of one seed come first."""
-    return [
-        replace(trial, labels={**trial.labels, "seed": seed}, plan=replace(trial.plan, seed=seed))
-        for seed in seeds
-        for trial in trials
-    ]
+from glyptic.train.experiments.study import Row
 
 
 def values(rows: Sequence[Row], name: str, **labels: Any) -> list[float]:

@@ -9,14 +9,14 @@ import hashlib
 import importlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
 import torch
 
 from glyptic import figures
-from glyptic.arguments import checked
+from glyptic.arguments import Seed, checked, refused
 from glyptic.files import KeptFile, make_folder
 from glyptic.nn import Model
 from glyptic.progress import progress_bar
@@ -27,6 +27,7 @@ from glyptic.train.trainer import train
 
 StudyName = Literal["chain", "norms", "places", "positions"]
 STUDIES: tuple[StudyName, ...] = get_args(StudyName)
+SEEDS = (0, 1, 2)
 Row = dict[str, Any]
 
 
@@ -56,12 +57,22 @@ class Trial:
         return train(task, self.plan, config=config, progress=False).model, task
 
 
+def with_seeds(trials: Sequence[Trial], seeds: Sequence[int]) -> list[Trial]:
+    """Each training with each seed: of the start, of the batches and of what is asked. All of one seed come first."""
+    return [
+        replace(trial, labels={**trial.labels, "seed": seed}, plan=replace(trial.plan, seed=seed))
+        for seed in seeds
+        for trial in trials
+    ]
+
+
 class Study(Protocol):
     """What a module of this folder has."""
 
     CLAIM: str
 
-    def trials(self, small: bool) -> list[Trial]: ...
+    def trials(self, small: bool) -> list[Trial]:
+        """What there is to train, with each seed."""
 
     def measured(self, trial: Trial) -> Row:
         """Numbers by name, of a training."""
@@ -85,8 +96,12 @@ class Studied:
 
 
 @checked
-def experiment(name: StudyName, out: Path, *, small: bool = False, progress: bool = True) -> Studied:
+def experiment(
+    name: StudyName, out: Path, *, small: bool = False, seeds: tuple[Seed, ...] = SEEDS, progress: bool = True
+) -> Studied:
     """Run an experiment into a folder: its figure (.svg, .png), its data (.csv), and what it keeps meanwhile (.json)."""
+    if not seeds or len({*seeds}) < len(seeds):
+        raise refused("seeds", seeds, "one seed or several, each once")
     study: Study = importlib.import_module(f"glyptic.train.experiments.{name}")  # type: ignore[assignment]
     make_folder(out)
     suffix = "-small" if small else ""
@@ -94,7 +109,7 @@ def experiment(name: StudyName, out: Path, *, small: bool = False, progress: boo
         out / f"{name}{suffix}.json", "trainings of an experiment", {"kind": "glyptic experiment", "name": name}
     )
     rows: list[Row] = []
-    trials = study.trials(small)
+    trials = with_seeds(study.trials(small), seeds[:1] if small else seeds)
     for trial in progress_bar(trials, desc=name, unit="training", disable=not progress):
         found = kept.find(trial.name, trial.question, lambda row: row["numbers"])
         if found is None:
