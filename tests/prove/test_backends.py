@@ -28,7 +28,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", 
 def test_what_is_not_a_backend_is_refused():
     with pytest.raises(InputError, match="no backend 'slurm'; there are auto, threads, loky, ray, dask, sequential"):
         next(stream(pow, [(2, 3)], "slurm"))
-    with pytest.raises(InputError, match="0 workers"):
+    with pytest.raises(InputError, match="workers is 0, and must be a whole number"):
         next(stream(pow, [(2, 3)], "loky", 0))
 
 

@@ -116,7 +116,7 @@ def _against(ours: OurClaim, verdict: Verdict, tally: walking.Tally | None, poin
     if walking.answer(ours, tally) != said:
         yield f"{said}, and check.py says {walking.answer(ours, tally)}, first {tally.first}"
         return
-    check_against_walk(ours, {"answer": said, **data}, tally, element, report)
+    check_against_walk(ours, {"answer": said, **data}, tally, element, report, all_judged=False)
     yield from (line for line in report.lines if line.startswith("CONTRADICTED"))
 
 

@@ -46,7 +46,7 @@ def check(
     try:
         tally = walk(claim, limit if walked is None else min(limit, FEW))
         element = check_example(claim, verdict, report)
-        check_against_walk(claim, verdict, tally, element, report, walked is not None)
+        check_against_walk(claim, verdict, tally, element, report, all_judged=walked is not None)
         if walked is not None:
             check_against_states(claim, verdict, walked, element, report)
         if not tally.complete and walked is None:
