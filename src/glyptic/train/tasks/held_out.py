@@ -43,7 +43,7 @@ def sides(rows: Rows, one_in: int) -> NDArray[np.str_]:
     >>> words = np.arange(100)[:, None]
     >>> found = sides(words, 5)
     >>> [int((found == side).sum()) for side in ("learned", "evaluated", "tested")]
-    [75, 15, 10]
+    [84, 9, 7]
     >>> ((found != "learned") == prefixes(words, 5)[:, -1]).all()
     np.True_
     """
@@ -58,7 +58,7 @@ def side_of(data: bytes, one_in: int) -> Side:
     """The side of an example that is bytes; what is there twice is on one side.
 
     >>> [side_of(word, 2) for word in (b"a", b"b", b"c", b"a")]
-    ['tested', 'learned', 'evaluated', 'tested']
+    ['learned', 'tested', 'evaluated', 'learned']
     """
     number = int.from_bytes(hashlib.blake2b(data, digest_size=8, key=b"held out").digest(), "big")
     if number % one_in:
