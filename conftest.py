@@ -3,7 +3,8 @@
 Compiled kernels are cached beside their source; a cache older than any part of that source is thrown away: numba looks only
 at the file of the function itself, and our loops take their rounding from another file.
 
-`--by-room` ends a run with what each room of it cost. What was left out for want of a program is told in a line each.
+`--by-room` ends a run with what each room of it cost. What was left out for want of a program is told in a line each. A run that
+pytest itself breaks off shows neither failures nor errors: here it ends with a few lines of each.
 """
 
 import os
@@ -18,6 +19,7 @@ import pytest
 import glyptic.numbers
 
 BEGUN = pytest.StashKey[float]()
+BROKEN_OFF: list[str] = []  # what pytest itself broke off by, in this process or in one of its workers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -79,6 +81,30 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     terminalreporter.section("seconds of a processor, by room")
     for name, of_one in sorted(rooms.items(), key=lambda item: -sum(item[1])):
         terminalreporter.write_line(f"{sum(of_one):8.1f} s in {len(of_one):5} tests   {name}")
+
+
+def pytest_internalerror(excrepr: object) -> None:
+    BROKEN_OFF.append(str(excrepr))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> Generator[None]:
+    yield
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus != pytest.ExitCode.INTERNAL_ERROR or terminal is None or hasattr(session.config, "workerinput"):
+        return
+    for kind in ("failed", "error"):
+        for report in terminal.stats.get(kind, [])[:5]:
+            terminal.write_line(f"{kind}: {report.nodeid}: {_end(report.longreprtext, 2)}")
+    for text in BROKEN_OFF[:2]:
+        terminal.write_line(f"broken off: {_end(text, 6)}")
+
+
+def _end(text: str, lines: int) -> str:
+    """What an error says of itself, where it does; else its last lines."""
+    all_of_it = text.strip().splitlines()
+    said = [line[1:] for line in all_of_it if line.startswith("E  ")] or all_of_it
+    return " | ".join(line.strip()[-160:] for line in said[-lines:])
 
 
 def _tell_what_was_left_out(terminalreporter: pytest.TerminalReporter) -> None:
