@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from llvmlite import ir
 from numba import njit
 from tests.numbers.edges import biased_codes
 from tests.numbers.families import small_formats
@@ -204,6 +205,16 @@ def test_splitting_rounds_every_float32_of_a_binade(precision: int) -> None:
 
 
 @pytest.mark.parametrize("precision", range(2, 12))
+def test_bits_round_every_float32_of_a_binade(precision: int) -> None:
+    """(bits + 2^(k−1) − 1) with the last k cleared is s to p bits, ties to the smaller, and so it is of −s."""
+    s, k = (np.arange(1 << 23, dtype=np.uint32) | np.uint32(0x3F800000)), np.uint32(24 - precision)
+    rounded = (s + np.uint32((1 << (k - 1)) - 1)) & np.uint32(~((1 << int(k)) - 1) & 0xFFFFFFFF)
+    expected = np.ceil(s.view(np.float32).astype(np.float64) * 2.0 ** (precision - 1) - 0.5) / 2.0 ** (precision - 1)
+    assert np.array_equal(rounded.view(np.float32), expected)
+    assert ((s | np.uint32(1 << 31)) + np.uint32((1 << (k - 1)) - 1) & np.uint32(1 << 31)).all()  # no carry into the sign
+
+
+@pytest.mark.parametrize("precision", range(2, 12))
 def test_a_large_multiple_rounds_every_product(precision: int) -> None:
     """(L + y) − L, L = 2^k·|y|, for all y of 2p bits in [1, 2), and for −y."""
     y = (1 + np.arange(1 << (2 * precision - 1)) / 2.0 ** (2 * precision - 1)).astype(np.float32)
@@ -245,6 +256,10 @@ def agrees(name: str) -> bool:
     return True
 
 
+def whole(steps: RuleSteps, number: int) -> ir.Value:
+    return steps.emitter.spread(ir.Constant(steps.emitter.whole, number))
+
+
 MUTATIONS = [
     ("fixed:4/even", RuleSteps, "magic", lambda self: self.emitter.constant(1.5 * 2.0**24)),  # rounds to even numbers
     ("fixed:4/even", RuleSteps, "magic", lambda self: self.emitter.constant(1.5 * 2.0**22)),  # to halves
@@ -252,9 +267,12 @@ MUTATIONS = [
     ("fixed:4", RuleSteps, "magic", lambda self: self.emitter.constant(1.5 * 2.0**22)),
     ("fixed:4", ZeroSteps, "below_half", lambda self: self.emitter.constant(0.5)),
     ("fixed:4", ZeroSteps, "below_half", lambda self: self.emitter.constant(0.375)),
-    ("fp8_e4m3/zero", FloatSteps, "scale", lambda self: self.emitter.constant(2.0**19)),
+    ("fp8_e4m3", FloatSteps, "scale", lambda self: self.emitter.constant(2.0**19)),
     ("fp8_e4m3/zero", FloatSteps, "lowest", lambda self: self.emitter.constant(1.5 * 2.0**12)),
     ("fp8_e4m3", FloatSteps, "to_even", lambda self: False),
+    ("fp8_e4m3/zero", FloatSteps, "nearly_half", lambda self: whole(self, 1 << 19)),  # ties to the larger
+    ("fp8_e4m3/zero", FloatSteps, "nearly_half", lambda self: whole(self, (1 << 19) - (1 << 15) - 1)),  # 288 − 15 as a tie
+    ("fp8_e4m3/zero", FloatSteps, "kept", lambda self: whole(self, -(1 << 19))),
 ]
 
 
@@ -275,8 +293,8 @@ def test_broken_steps(name: str, owner: type, constant: str, broken, monkeypatch
 def taking_all_but(owner: type, constant: str):
     names = list(owner.__dataclass_fields__)  # type: ignore[attr-defined]
 
-    def __init__(self: object, *given: object) -> None:
-        for name, value in zip(names, given, strict=True):
+    def __init__(self: object, *given: object, **named: object) -> None:
+        for name, value in (dict(zip(names, given, strict=False)) | named).items():
             if name != constant:
                 object.__setattr__(self, name, value)
 
@@ -286,6 +304,15 @@ def taking_all_but(owner: type, constant: str):
 def test_no_nudge_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fast, "_lefts", lambda self, numbers: (numbers, numbers))
     assert not agrees("fixed:4")
+
+
+def test_half_the_large_multiple_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halved(self: Fast, numbers: np.ndarray, lefts=Fast._lefts) -> tuple[np.ndarray, np.ndarray]:
+        factors, nudged = lefts(self, numbers)
+        return factors / 2, nudged
+
+    monkeypatch.setattr(Fast, "_lefts", halved)
+    assert not agrees("fp8_e4m3/zero")
 
 
 def test_clamps_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,8 +28,9 @@ Below the lowest normal binade 2^b the grid stays that of 2^b: a constant 1.5 ·
 ties to the smaller y is replaced by w'·x in the sum, not in L: δ is at most half of what lies between two products. *Sums* s
 of two values have P bits, so L/u may be odd; Veltkamp's splitting has one more rounding that mends it: t = (2^k + 1)·s, [s]
 = t + (s − t), nearest, and for k ≥ 2 ties to even (tests try all 2^23 numbers of a binade, and solvers prove it for
-float64). With ties to the smaller s is taken a unit of the host towards zero before (`hosts`: no sum is that near to a
-boundary that it is not on). What saturates is clamped after it was rounded: B is on the grid.
+float64). With ties to the smaller the bits of s are taken as a whole number, which grows with |s| and from u to u by 2^k:
+2^(k−1) − 1 is added, which passes the next multiple of 2^k from beyond the middle on, and the last k bits are cleared. (`hosts`:
+no sum is rounded by the host onto a tie that it is not.) What saturates is clamped after it was rounded: B is on the grid.
 
 Without fused operations w·x is taken first: it is exact, or saturates; and w'·x becomes (w·x)·(1 − 2^−P), the next number
 below w·x.
@@ -170,6 +171,8 @@ class FloatSteps(RuleSteps):
 
     scale: Vector  # 2^k
     lowest: Vector  # 1.5 · 2^(k+b)
+    nearly_half: ir.Value  # 2^(k−1) − 1 and −2^k, whole numbers in all lanes
+    kept: ir.Value
     to_even: bool
 
     def left(self, number: Vector) -> Left:
@@ -191,9 +194,9 @@ class FloatSteps(RuleSteps):
         return self.clamped(self._on_grid(x + y))
 
     def _on_grid(self, total: Vector) -> Vector:
-        """A sum of two values of the format, were it not bounded by B: Veltkamp's splitting."""
+        """A sum of two values of the format, were it not bounded by B: Veltkamp's splitting, or by its bits."""
         if not self.to_even:
-            total = total * self.shrink
+            return total.moved(self.nearly_half, self.kept)
         split = total * (self.scale + self.emitter.constant(1.0))
         return split + (total - split)
 
@@ -221,4 +224,16 @@ def steps_for(emitter: Emitter, rule: types.NamedTuple, value: ir.Value) -> Rule
     if emitter.host == types.float32:
         scale = builder.fptrunc(scale, scalar)
     lowest = builder.bitcast(builder.add(field["bottom"], field["magic"]), scalar)
-    return FloatSteps(emitter, low, high, emitter.everywhere(scale), emitter.everywhere(lowest), kind is FloatEven)
+    whole = emitter.whole
+    unit = builder.fptosi(scale, whole)
+    nearly_half = builder.sub(builder.ashr(unit, ir.Constant(whole, 1)), ir.Constant(whole, 1))
+    return FloatSteps(
+        emitter,
+        low,
+        high,
+        scale=emitter.everywhere(scale),
+        lowest=emitter.everywhere(lowest),
+        nearly_half=emitter.spread(nearly_half),
+        kept=emitter.spread(builder.neg(unit)),
+        to_even=kind is FloatEven,
+    )

@@ -33,11 +33,21 @@ class Emitter:
     def _type(self) -> ir.VectorType:
         return ir.VectorType(_NAMES[self.host][1], self.lanes)
 
+    @property
+    def whole(self) -> ir.IntType:
+        """Whole numbers as wide as a lane."""
+        return ir.IntType(_NAMES[self.host][2])
+
     def everywhere(self, scalar: ir.Value) -> Vector:
         """One number in all lanes."""
-        first = self.builder.insert_element(ir.Constant(self._type, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+        return Vector(self, self.spread(scalar))
+
+    def spread(self, scalar: ir.Value) -> ir.Value:
+        """One value of LLVM's, of whatever type, in all lanes."""
+        nothing = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
+        first = self.builder.insert_element(nothing, scalar, ir.Constant(ir.IntType(32), 0))
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return Vector(self, self.builder.shuffle_vector(first, ir.Constant(self._type, ir.Undefined), zeros))
+        return self.builder.shuffle_vector(first, nothing, zeros)
 
     def constant(self, number: float) -> Vector:
         return Vector(self, ir.Constant(self._type, [number] * self.lanes))
@@ -115,9 +125,18 @@ class Vector:
 
     def with_sign_of_product(self, other: Vector) -> Vector:
         """A number with the sign of self · other, whatever its size."""
-        builder, whole = self.emitter.builder, ir.VectorType(ir.IntType(_NAMES[self.emitter.host][2]), self.emitter.lanes)
-        mixed = builder.xor(builder.bitcast(self.value, whole), builder.bitcast(other.value, whole))
-        return self._with(builder.bitcast(mixed, self.value.type))
+        return self._with_bits(self.emitter.builder.xor(self._bits(), other._bits()))
+
+    def moved(self, added: ir.Value, kept: ir.Value) -> Vector:
+        """The number whose bits are these, as a whole number, and `added`; of them those in `kept`, the others being 0."""
+        builder = self.emitter.builder
+        return self._with_bits(builder.and_(builder.add(self._bits(), added), kept))
+
+    def _bits(self) -> ir.Value:
+        return self.emitter.builder.bitcast(self.value, ir.VectorType(self.emitter.whole, self.emitter.lanes))
+
+    def _with_bits(self, bits: ir.Value) -> Vector:
+        return self._with(self.emitter.builder.bitcast(bits, self.value.type))
 
     def at_most(self, other: Vector) -> Vector:  # a comparison and a choice: one instruction, unlike what must think of NaN
         return self._chosen("<", other)
