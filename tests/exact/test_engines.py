@@ -9,7 +9,7 @@ import pytest
 from tests.numbers.families import VARIED
 
 from glyptic.exact import Options, Sizes, Transformer, random_transformer
-from glyptic.exact.running import run_batch
+from glyptic.exact.running import Batch, run_batch
 from glyptic.numbers import Exact, Format, parse_format
 
 CHOICES = [
@@ -43,7 +43,21 @@ def assert_same_runs(transformer: Transformer, texts: list[str], steps: int = 1)
         assert np.array_equal(fast.trace[name][i], reference.trace[name][i]), (name, texts[i])
     assert np.array_equal(fast.chains, reference.chains)
     assert np.array_equal(fast.logits[defined], reference.logits[defined])
+    assert_unwatched(transformer, texts, steps, fast)
     return len(defined)
+
+
+def assert_unwatched(transformer: Transformer, texts: list[str], steps: int, watched: Batch) -> None:
+    """What nobody looks at is computed otherwise, a head in one call; and comes to the same, 0/0 included."""
+    mixed = ["*.mixed"] if any(layer.heads for layer in transformer.layers) else []
+    unwatched = run_batch(transformer, texts, engine="fast", steps=steps, trace=mixed)
+    assert np.array_equal(unwatched.chains, watched.chains)
+    assert np.array_equal(unwatched.logits, watched.logits)
+    assert {i: (type(f), f.place) for i, f in unwatched.failures.items()} == {
+        i: (type(f), f.place) for i, f in watched.failures.items()
+    }
+    for name, arrays in unwatched.trace.items():
+        assert all(np.array_equal(one, other) for one, other in zip(arrays, watched.trace[name], strict=True)), name
 
 
 def pairs() -> Iterator[Any]:

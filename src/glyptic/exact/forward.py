@@ -6,6 +6,7 @@ that chain of thought and the sharing of prefixes compute each position once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,7 @@ from glyptic.exact.transformer import Transformer
 from glyptic.exact.undefined import ZeroAttention, ZeroVariance
 from glyptic.exact.weights import FeedForward, Head, Layer, Norm
 from glyptic.numbers import Activation, AnyFormat, Arithmetic, Codes, encode
-from glyptic.numbers.arithmetic import taken_at_once
+from glyptic.numbers.arithmetic import taken_at_once, takes_at_once
 from glyptic.numbers.reference import root_rounded
 
 Array = Any
@@ -74,6 +75,20 @@ class PreparedHead:
     distance_keys: Array | None = None
     distance_values: Array | None = None
 
+    @property
+    def only_compares(self) -> bool:
+        """Whether scores are ⟨q_i, k_j⟩ and nothing else, and mixtures of values alone."""
+        return all(of is None for of in (self.scale, self.distance_scores, self.distance_keys, self.distance_values))
+
+
+@dataclass(frozen=True)
+class PreparedProjections:
+    """Queries, keys and values of all heads as one matrix, for an arithmetic whose calls cost more than their rows."""
+
+    weights: Any
+    bias: Array
+    widths: tuple[tuple[int, int, int], ...]  # of each head
+
 
 @dataclass(frozen=True)
 class PreparedFeedForward:
@@ -93,6 +108,7 @@ class PreparedLayer:
     attention_norm: PreparedNorm | None
     feed_forward_norm: PreparedNorm | None
     parallel: bool = False
+    projections: PreparedProjections | None = None
 
 
 @dataclass(frozen=True)
@@ -145,6 +161,18 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
             scale = values(encode([score_divisor(len(of.query), transformer.format)], transformer.format))
         return PreparedHead(**matrices, scale=scale, **others)
 
+    def projections(of: tuple[Head, ...]) -> PreparedProjections:
+        sides = [(head.query, head.key, head.value) for head in of]
+        biases = [(head.query_bias, head.key_bias, head.value_bias) for head in of]
+        rows = [
+            np.zeros(len(matrix), np.int64) if bias is None else np.asarray(bias)  # [t + 0] = t
+            for pair in zip(sides, biases, strict=True)
+            for matrix, bias in zip(*pair, strict=True)
+        ]
+        matrix = np.concatenate([np.asarray(matrix) for side in sides for matrix in side])
+        widths = tuple((len(query), len(key), len(value)) for query, key, value in sides)
+        return PreparedProjections(weights(matrix), values(np.concatenate(rows)), widths)
+
     def feed_forward(of: FeedForward | None) -> PreparedFeedForward | None:
         if of is None:
             return None
@@ -153,7 +181,8 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
 
     def layer(of: Layer) -> PreparedLayer:
         heads, norms = tuple(map(head, of.heads)), (norm(of.attention_norm), norm(of.feed_forward_norm))
-        return PreparedLayer(heads, feed_forward(of.feed_forward), *norms, of.parallel)
+        together = projections(of.heads) if of.heads and takes_at_once(arithmetic) else None
+        return PreparedLayer(heads, feed_forward(of.feed_forward), *norms, of.parallel, together)
 
     return Prepared(
         transformer,
@@ -252,9 +281,9 @@ def run_layer(
 
     def attention(h: Array) -> Array:
         total = None
-        for i, head in enumerate(layer.heads):
+        for i, (head, projected) in enumerate(zip(layer.heads, projected_heads(arithmetic, layer, h), strict=True)):
             before = None if earlier is None else (earlier[0][i], earlier[1][i])
-            out, k, v = _run_head(prepared, number, i, head, h, before, seen, observer)
+            out, k, v = _run_head(prepared, number, i, head, projected, before, seen, observer)
             total = out if total is None else arithmetic.add(total, out)
             keys.append(k)
             values.append(v)
@@ -300,40 +329,53 @@ def hidden_units(arithmetic: Arithmetic, of: PreparedFeedForward, h: Array) -> A
     return arithmetic.multiply(arithmetic.activate(of.activation, affine(arithmetic, of.gate, of.gate_bias, h)), linear)
 
 
+def projected_heads(arithmetic: Arithmetic, layer: PreparedLayer, h: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Queries, keys and values of each head, (c, n, batch) each."""
+    of = layer.projections
+    if of is None:
+        for head in layer.heads:
+            query = affine(arithmetic, head.query, head.query_bias, h)
+            key = affine(arithmetic, head.key, head.key_bias, h)
+            yield query, key, affine(arithmetic, head.value, head.value_bias, h)
+        return
+    together, first = affine(arithmetic, of.weights, of.bias, h), 0
+    for query, key, value in of.widths:
+        ends = first + query, first + query + key, first + query + key + value
+        yield together[first : ends[0]], together[ends[0] : ends[1]], together[ends[1] : ends[2]]
+        first = ends[2]
+
+
 def _run_head(
     prepared: Prepared,
     layer: int,
     number: int,
     head: PreparedHead,
-    h: Array,
+    projected: tuple[Array, Array, Array],
     earlier: tuple[Array, Array] | None,
     seen: Seen,
     observer: Observer,
 ) -> tuple[Array, Array, Array]:
-    arithmetic, options = prepared.arithmetic, prepared.transformer.options
-    query = affine(arithmetic, head.query, head.query_bias, h)
-    key = affine(arithmetic, head.key, head.key_bias, h)
-    value = affine(arithmetic, head.value, head.value_bias, h)
+    arithmetic, kind, name = prepared.arithmetic, prepared.transformer.options.attention, f"layer.{layer}.head.{number}"
+    query, key, value = projected
     if head.cosine is not None:
         query, key = (turned(arithmetic, head, x, seen.positions[-x.shape[1] :]) for x in (query, key))
     if earlier is not None:
         key, value = (np.concatenate(pair, axis=1) for pair in ((earlier[0], key), (earlier[1], value)))
-    scores = head_scores(arithmetic, head, query, key, seen)
-    weights, undefined = arithmetic.attention_weights(scores, seen.visible, options.attention)
+    for part, array in (("query", query), ("key", key), ("value", value)):
+        observer.record(f"{name}.{part}", array)
+    looked_at = observer.looks_at(f"{name}.scores") or observer.looks_at(f"{name}.weights")
+    if looked_at or not (head.only_compares and takes_at_once(arithmetic)):
+        scores = head_scores(arithmetic, head, query, key, seen)
+        weights, undefined = arithmetic.attention_weights(scores, seen.visible, kind)
+        mixed = head_mixture(arithmetic, head, weights, value, seen)
+        observer.record(f"{name}.scores", scores)
+        observer.record(f"{name}.weights", weights)
+    else:
+        mixed, undefined = arithmetic.attend(query, key, value, seen.visible, kind)  # type: ignore[attr-defined]
     observer.undefined(lambda position: ZeroAttention(layer, number, position), undefined)
-    mixed = head_mixture(arithmetic, head, weights, value, seen)
     out = affine(arithmetic, head.output, head.output_bias, mixed)
-    traced = {
-        "query": query,
-        "key": key,
-        "value": value,
-        "scores": scores,
-        "weights": weights,
-        "mixed": mixed,
-        "output": out,
-    }
-    for part, array in traced.items():
-        observer.record(f"layer.{layer}.head.{number}.{part}", array)
+    observer.record(f"{name}.mixed", mixed)
+    observer.record(f"{name}.output", out)
     return out, key, value
 
 

@@ -55,6 +55,10 @@ class Observer:
     def record(self, stage: str, array: Array) -> None:
         """A stage in the numbers of the arithmetic: (coordinates, positions, batch), or (queries, keys, batch)."""
 
+    def looks_at(self, stage: str) -> bool:
+        """Whether it is to be shown this stage; what nobody looks at need not be there as an array."""
+        return type(self).record is not Observer.record
+
     def undefined(self, error_at: ErrorAt, where: Array) -> None:
         """Where 0/0 is met, (positions, batch) of truth values or conditions, and the error that it is at a position."""
 
@@ -87,6 +91,9 @@ class Watch(Observer):
     def record(self, stage: str, array: Array) -> None:
         if stage in self.stages:
             self.traced[stage] = array if self.taken is None else self.taken(array)
+
+    def looks_at(self, stage: str) -> bool:
+        return stage in self.stages
 
     def undefined(self, error_at: ErrorAt, where: Array) -> None:
         self.met.append((error_at, where))

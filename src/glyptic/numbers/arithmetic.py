@@ -90,11 +90,15 @@ class Arithmetic(Protocol):
         """Σ_j s_ij v_j over the visible j in order: (n_q, n_k, batch), (c, n_k, batch) -> (c, n_q, batch)."""
 
 
+def takes_at_once(arithmetic: Arithmetic) -> bool:
+    """Whether an arithmetic takes several operations in one call: `affine`, and `attend`, which is all that a head does."""
+    return hasattr(arithmetic, "affine")
+
+
 def taken_at_once(arithmetic: Arithmetic, weights: Any, bias: Array | None, x: Array, relu: bool = False) -> Array:
     """[W x + b], or the larger of that and 0: in one go where an arithmetic has an `affine` that saves the arrays between."""
-    affine = getattr(arithmetic, "affine", None)
-    if affine is not None:
-        return affine(weights, bias, x, relu)
+    if takes_at_once(arithmetic):
+        return arithmetic.affine(weights, bias, x, relu)  # type: ignore[attr-defined]
     product = arithmetic.linear(weights, x)
     total = product if bias is None else arithmetic.add(product, bias)
     return arithmetic.activate("relu", total) if relu else total

@@ -16,6 +16,7 @@ from glyptic.numbers.exponential import exp_floats, exp_table
 from glyptic.numbers.formats import Format, as_format
 from glyptic.numbers.hosts import host_of
 from glyptic.numbers.machines import SHAPES, WRAPPERS, Vectors, vectors_here
+from glyptic.numbers.memory import keep_freed_memory
 from glyptic.numbers.steps import NO_CLAMPS, have_room
 from glyptic.numbers.tiles import ROWS
 
@@ -73,6 +74,7 @@ class Fast:
 
     def __init__(self, format: str | Format, products: Products = "rounded", variant: Variant | None = None) -> None:
         check_products(products)
+        keep_freed_memory()
         self.host = host_of(as_format(format), products != "rounded")
         self.format: Format = as_format(format)  # type: ignore[assignment]  # rationals have no host
         self.products = products
@@ -248,6 +250,26 @@ class Fast:
             shares[visible] = self.exp(scores[visible])
         totals = products.divide_by_totals(shares, visible, 1 / self.host.unit, self.host.rule, self.host.rule64)
         return shares, (totals == 0) & np.any(visible, axis=1, keepdims=True)
+
+    def attend(
+        self, queries: np.ndarray, keys: np.ndarray, values: np.ndarray, visible: np.ndarray, kind: Attention
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Scores, weights and mixture of a head, of which only the mixture is wanted, and where the denominator is 0.
+
+        One call of compiled code where exp is a table: threads that come back from one often wait for each other.
+        """
+        if kind != "softmax" or not self._tiled or not self.format.is_fixed:
+            weights, zero = self.attention_weights(self.scores(queries, keys, visible), visible, kind)
+            return self.mixture(weights, values, visible), zero
+        batch = queries.shape[2]
+        operands = [_padded(np.ascontiguousarray(x), self._lanes) for x in (queries, keys, values)]
+        visible = np.ascontiguousarray(visible)
+        unit, table = self.host.unit, _table(self.format, np.dtype(self.host.dtype))
+        of_tiles = (visible.view(np.uint8), self.host.dtype(unit), self._variant.clamps, self._rule)
+        mixed, totals = micro.softmax_attention(*operands, visible, *table, 1 / unit, self.host.rule64, *of_tiles)
+        if batch < self._lanes:
+            mixed, totals = mixed[:, :, :batch].copy(), totals[:, :batch]
+        return mixed, (totals == 0) & visible.any(axis=1, keepdims=True)
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
         masked = np.where(visible[:, :, None], scores, -np.inf)

@@ -13,6 +13,7 @@ from numba.extending import overload
 
 from glyptic.numbers.kernels import _bits, _constants, _float, compiled, highest, product_limit, sum_growth
 from glyptic.numbers.machines import SHAPES
+from glyptic.numbers.products import divide_by_totals, table_exps
 from glyptic.numbers.steps import CLAMP_ALL, CLAMP_SUMS, NO_CLAMPS
 from glyptic.numbers.tiles import (
     ROWS,
@@ -215,6 +216,15 @@ def attention_mixture(weights, values, visible, unit, least, wrapped):
             for first in range(0, depth, ROWS):
                 mixture_tile(weights, values, seen, unit, out, i, first, min(column, batch - across), level, wrapped)
     return out
+
+
+@compiled
+def softmax_attention(queries, keys, values, visible, first, table, scale, rule64, seen, unit, least, wrapped):
+    """A head whose exp is a table (`products.table_exps`), from its scores to its mixture; and its denominators, (n_q, batch)."""
+    scores = attention_scores(queries, keys, seen, unit, least, wrapped)
+    shares = table_exps(scores, visible, first, table)
+    totals = divide_by_totals(shares, visible, scale, wrapped.rule, rule64)
+    return attention_mixture(shares, values, seen, unit, least, wrapped), totals
 
 
 @compiled
