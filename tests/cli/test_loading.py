@@ -57,7 +57,7 @@ def test_no_module_is_loaded_that_has_nothing_to_do() -> None:
     assert found["status"] == 0
     idle = {name for name in found["loaded"] if name not in found["called"] and not is_package(name)}
     assert idle == WITHOUT_CALLS.keys()
-    assert len(found["loaded"]) <= 78
+    assert len(found["loaded"]) <= 79
     assert not found["bars"]  # a log has none: tqdm and what it brings stay where they are
 
 

@@ -16,8 +16,10 @@ from tests.states.test_newer_parts import KNOWN, SMALL
 
 from glyptic import programs
 from glyptic.errors import GlypticError, InputError
-from glyptic.exact import Sizes, Transformer, random_transformer
+from glyptic.exact import Head, Layer, Norm, Options, Sizes, Transformer, random_transformer
+from glyptic.exact.answers import UNDEFINED
 from glyptic.exact.transformer import map_codes
+from glyptic.numbers import encode
 from glyptic.prove.exporting.machines import export_machine
 from glyptic.prove.exporting.standalone.checker.command import main as check_command
 from glyptic.prove.exporting.standalone.checker.machine import Wrong, check_machine
@@ -229,6 +231,57 @@ def test_what_cannot_be_exported_is_told(tmp_path) -> None:
     (tmp_path / "c" / "x").write_text("")
     with pytest.raises(GlypticError, match="not an empty folder"):
         export_machine(tmp_path / "c", transformer)
+
+
+def test_a_final_norm_that_is_never_undefined_is_exported(tmp_path) -> None:
+    sizes = Sizes(layers=1, heads=1, width=2, key_width=1, value_width=1, hidden=2, max_length=1)
+    transformer = random_transformer("fixed:2", 3, sizes, Options(norm="pre")).replace(period=1)
+    assert UNDEFINED not in transformer.machine().numbers
+    assert check_machine(export_machine(tmp_path / "m", transformer))[-1].endswith("for every length")
+
+
+def test_a_machine_whose_inputs_are_all_undefined_is_exported(tmp_path) -> None:
+    """0/0 in the first layer's norm, and a second layer that nothing comes to."""
+    one, head = encode([1], "fixed:1"), Head.of("fixed:1", [[1]], [[1]], [[1]], [[1]])
+    layer = Layer((head,), None, Norm(one, encode([0], "fixed:1"), encode(0, "fixed:1"), "layer"), None)
+    parts = ("fixed:1", "01", ["x"], [[1], [1]], [[1], [-1]], ["YES", "NO"])
+    for kind in ("softmax", "max-subtracted", "leftmost", "rightmost", "average"):
+        options = Options(norm="post", attention=kind)  # type: ignore[arg-type]
+        transformer = Transformer.of(*parts, layers=[layer, layer], period=1, options=options)
+        assert set(transformer.machine().numbers[1:]) == {UNDEFINED}
+        check_machine(export_machine(tmp_path / kind, transformer))
+
+
+def test_names_that_the_checker_would_refuse_are_not_exported(tmp_path) -> None:
+    transformer = programs.open("same-ends", "fixed:2")
+    for tokens in (("x y", "1"), ("0", "a=b")):
+        with pytest.raises(GlypticError, match=r"not exported.*vocabulary"):
+            export_machine(tmp_path / "m", transformer.replace(vocabulary=tokens))
+    assert not (tmp_path / "m").exists()
+
+
+WRONG_TYPES = {
+    "a move that is a fraction": lambda machine: machine["moves"][1].__setitem__(0, float(machine["moves"][1][0])),
+    "a move that is true": lambda machine: machine["layers"][0]["moves"][0].__setitem__(0, True),
+    "a version that is true": lambda machine: machine.update(version=True),
+    "lost that is nothing": lambda machine: machine["layers"][0]["states"][1].update(lost=None),
+    "met that is a word": lambda machine: machine["layers"][0]["states"][1]["kept"][0].__setitem__(3, "x"),
+    "a field more": lambda machine: machine["layers"][0]["heads"][0].update(more=1),
+    "an entry twice": lambda machine: machine["layers"][0]["states"][1]["kept"].append(
+        machine["layers"][0]["states"][1]["kept"][0]
+    ),
+    "no classes": lambda machine: machine["layers"][-1].update(classes=None),
+    "classes of nothing": lambda machine: machine["layers"][-1].update(classes=[0] * len(machine["layers"][-1]["classes"])),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_TYPES)
+def test_what_has_another_type_is_refused(wrong: str, tmp_path) -> None:
+    folder = export_machine(tmp_path / "m", programs.open("same-ends", "fixed:2"))
+    machine = json.loads((folder / "machine.json").read_text())
+    WRONG_TYPES[wrong](machine)
+    (folder / "machine.json").write_text(json.dumps(machine))
+    assert check_command([str(folder)]) in (1, 2)
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -8,7 +8,9 @@ from tests.states.sampling import harsh, sampled
 
 from glyptic import languages, programs, prove
 from glyptic.errors import InputError
-from glyptic.exact import Transformer
+from glyptic.exact import Head, Layer, Norm, Options, Transformer
+from glyptic.languages import regular
+from glyptic.numbers import encode
 from glyptic.prove import Claim, Proved, Refuted, Unknown, Vacuous, check, exists, inputs
 from glyptic.prove.certificates.rechecking import recheck
 from glyptic.prove.certificates.saving import load_certificate, save_certificate
@@ -238,3 +240,35 @@ def test_runs_in_pieces_are_whole_runs(steps: int) -> None:
 def test_more_positions_than_there_are_are_refused() -> None:
     with pytest.raises(InputError, match=r"length is 9, and .* has 6 positions; give a smaller length"):
         programs.open("first-equals-last:6", "fixed:2").machine(length=9)
+
+
+def test_lengths_beyond_all_bounds_are_refused_at_once() -> None:
+    occurs = programs.open("occurs", "fixed:2")
+    for most in (10**6 + 1, 10**9, 10**30):
+        with pytest.raises(ClaimError, match=r"max_length is .*leave max_length out, for every length"):
+            prove.language(occurs, regular(".*1.*"), most, seconds=3)
+
+
+def test_an_automaton_must_know_every_token() -> None:
+    occurs = programs.open("occurs", "fixed:2")
+    for method in ("auto", "states", "enumerate"):
+        with pytest.raises(ClaimError, match="the token '0' is not in the alphabet 1; give the automaton all tokens"):
+            prove.language(occurs, regular(".*1.*", alphabet="1"), 4, method=method)
+
+
+@pytest.mark.parametrize("kind", ["softmax", "max-subtracted", "leftmost", "average"])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_coordinates_where_every_input_is_undefined_are_never_read(kind: str, norm: str) -> None:
+    """The first layer's norm is 0/0 for every input: what comes after it, the final norm included, holds for none of them."""
+    one, head = encode([1], "fixed:1"), Head.of("fixed:1", [[1]], [[1]], [[1]], [[1]])
+    never = Norm(one, encode([0], "fixed:1"), encode(0, "fixed:1"), "layer")
+    layer, options = Layer((head,), None, never, None), Options(norm=norm, attention=kind)  # type: ignore[arg-type]
+    final = never if norm == "pre" else None
+    parts = ("fixed:1", "01", ["x"], [[1], [1]], [[1], [-1]], ["YES", "NO"])
+    transformer = Transformer.of(*parts, layers=[layer, layer], period=1, options=options, final_norm=final)
+    for stage in ("layer.1.after_attention", *(["final_norm"] if final else [])):
+        for max_length in (None, 4):
+            claim = Claim(inputs(transformer, max_length=max_length), e.at(stage, "x") >= 0, name="c")
+            by_states = check(claim, method="states")
+            assert isinstance(by_states, Refuted) and by_states.counterexample.input == ("0",)
+        assert isinstance(check(claim, method="enumerate"), Refuted)

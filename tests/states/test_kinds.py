@@ -8,6 +8,7 @@ from tests.states.sampling import sampled
 
 from glyptic import programs
 from glyptic.languages import regular, tomita
+from glyptic.languages.automata import Automaton
 from glyptic.states import TooManyStates, kind_of, machine
 from glyptic.states.expressions import expression_of
 from glyptic.states.kinds import is_aperiodic
@@ -32,6 +33,18 @@ KNOWN = {
 def test_known_languages(expression: str) -> None:
     kind = kind_of(regular(expression))
     assert (kind.star_free, kind.modulus, kind.r_trivial, kind.piecewise_testable, kind.locally_testable) == KNOWN[expression]
+
+
+def test_cycles_of_several_lengths_are_told_apart() -> None:
+    """a = (0 1)(2 3 4): no state is on a cycle of 6."""
+    moves = ((1, 2), (0, 0), (3, 0), (4, 2), (2, 3))
+    kind = kind_of(Automaton(("a", "b"), moves, frozenset({0, 2}), 0, "two cycles"))
+    assert kind.modulus == 6
+    assert "a leads states round in cycles of 3 (state 2) and 2 (state 0), by which words are counted modulo 6" in str(kind)
+
+
+def test_what_shows_a_kind_has_symbols_that_are_signs_in_brackets() -> None:
+    assert "it has ⟨(⟩(⟨(⟩)*" in str(kind_of(Automaton(("(", "*"), ((1, 2), (1, 2), (2, 2)), frozenset({1}), 0, "signs")))
 
 
 def test_the_languages_of_tomita() -> None:

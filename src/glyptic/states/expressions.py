@@ -28,7 +28,7 @@ def expression_of(automaton: Automaton, asked: Asked | None = None) -> str:
     ways.add(ways.start, small.start, EMPTY)
     for state, row in enumerate(small.moves):
         for symbol, following in zip(small.alphabet, row, strict=True):
-            ways.add(state, following, _quoted(symbol))
+            ways.add(state, following, quoted(symbol))
     for state in small.accepting:
         ways.add(state, ways.end, EMPTY)
     left = set(range(len(small.moves)))
@@ -80,7 +80,8 @@ def _too_long(name: str) -> InputError:
     return InputError(f"the expression of {name} has more than {_LONGEST:,} characters or states; take its automaton.")
 
 
-def _quoted(symbol: str) -> str:
+def quoted(symbol: str) -> str:
+    """A symbol as expressions have it."""
     return symbol if len(symbol) == 1 and symbol not in _SIGNS else f"⟨{symbol}⟩"
 
 

@@ -83,7 +83,7 @@ def extract(
     if "embedding" in stages:
         order.append(("embedding", transformer.width))
     for layer in range(len(transformer.layers)):
-        if not len(machine.vectors) and searched is None:
+        if not len(machine.vectors) and searched is None and not stages:
             break  # every input has met 0/0: what comes after it is read no more
         budget.layer = layer
         wanted = [stage for stage in stages if stage.startswith(f"layer.{layer}.")]
@@ -99,7 +99,7 @@ def extract(
             searched.layers.append((search, machine))
         sizes.append(len(machine.moves))
         order += [(stage, search.traced_widths[stage]) for stage in wanted]
-    if transformer.final_norm is not None and len(machine.vectors):
+    if transformer.final_norm is not None and (len(machine.vectors) or "final_norm" in stages):
         machine = _final_norm(at, machine.minimal(budget.ask), budget, [stage for stage in stages if stage == "final_norm"])
         order += [(stage, transformer.width) for stage in stages if stage == "final_norm"]
     return _answered(at, machine, order, tuple(sizes))

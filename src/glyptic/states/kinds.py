@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import gcd
+from math import lcm
 
 import numpy as np
 
 from glyptic.arguments import checked
 from glyptic.languages.automata import Automaton
 from glyptic.states.classes import Asked
+from glyptic.states.expressions import quoted
 from glyptic.states.tables import RowTable
 
 MOST_ELEMENTS = 20_000
@@ -161,10 +162,12 @@ class _Monoid:
         worst = 1
         for element in range(len(self.maps)):
             self.asked()
-            period, state = _period(self.maps[element])
+            cycles = _cycles(self.maps[element])
+            period = lcm(*cycles)
             if period > worst:
-                worst = period
-                shows["star_free"] = f"{_spelt(self.word(element))} leads state {state} round in a cycle of {period}"
+                worst, (length, state) = period, next(iter(cycles.items()))
+                where = f"state {state} round in a cycle of {length}" if length == period else f"states {_round(cycles)}"
+                shows["star_free"] = f"{_spelt(self.word(element))} leads {where}"
         if worst == 1:
             shows["star_free"] = "no word leads states round in a cycle"
         return worst
@@ -196,24 +199,29 @@ class _Monoid:
         return True
 
 
-def _period(map: np.ndarray) -> tuple[int, int]:
-    """The length of the cycles that repeating a map runs into, all together, and a state on one that is longer than 1."""
+def _round(cycles: dict[int, int]) -> str:
+    """Several cycles, longest first, each with a state on it."""
+    each = [f"{length} (state {state})" for length, state in cycles.items()]
+    return f"round in cycles of {', '.join(each[:-1])} and {each[-1]}, by which words are counted modulo {lcm(*cycles)}"
+
+
+def _cycles(map: np.ndarray) -> dict[int, int]:
+    """The lengths of the cycles that repeating a map runs into, 1 left out, longest first; of each a state on one."""
     power = map
     for _ in range(max(1, len(map)).bit_length()):
         power = power[power]
     on_cycles = np.unique(power)
-    period, state = 1, 0
     moved = map[on_cycles]
     if (moved == on_cycles).all():
-        return 1, 0
+        return {}
+    found: dict[int, int] = {}
     for start in on_cycles.tolist():
         length, at = 1, int(map[start])
         while at != start:
             length, at = length + 1, int(map[at])
         if length > 1:
-            state = start
-        period = period * length // gcd(period, length)
-    return period, state
+            found.setdefault(length, start)
+    return dict(sorted(found.items(), reverse=True))
 
 
 def _components(after: np.ndarray) -> np.ndarray:
@@ -295,6 +303,6 @@ def _ends(automaton: Automaton, wanted: np.ndarray, shows: dict[str, str], name:
     here = np.arange(len(moves)) == state
     come, around = _way(automaton, automaton.start, here) or [], _way(automaton, state, here, 1) or []
     after = _way(automaton, state, wanted) or []
-    parts = [_spelt(come)] * bool(come) + [f"({_spelt(around)})*"] + [_spelt(after)] * bool(after)
-    shows[name] = f"it {said} {''.join(parts)}"
+    first, repeated, last = ("".join(map(quoted, word)) for word in (come, around, after))
+    shows[name] = f"it {said} {first}({repeated})*{last}"
     return False

@@ -79,7 +79,8 @@ def normaliser(
     else:
         listed = [np.unique(row) for row in letters.scores]
         bounds = max((len(each) for each in listed), default=1)
-        bound = np.concatenate([np.append(each, np.full(bounds - len(each), each[-1])) for each in listed])
+        filled = [np.append(each, np.full(bounds - len(each), each[-1])) for each in listed]
+        bound = np.concatenate([np.zeros(0, np.int64), *filled])  # there is no query where every input has met 0/0 before
         spread = np.repeat(letters.scores, bounds, axis=0)
         low = np.minimum(spread, bound[:, None])
         exps = of.exp(of.subtract(low, bound[:, None])) if kind == "max-subtracted" else np.zeros_like(low)
@@ -136,7 +137,7 @@ class _Keeper:
         kept, met = nodes[:, 2], nodes[:, 3]
         if self.kind == "average":
             counts, inverse = np.unique(kept, return_inverse=True)
-            kept = np.array([self.of.inverse(max(int(count), 1)) for count in counts])[inverse.ravel()]
+            kept = np.array([self.of.inverse(max(int(count), 1)) for count in counts], np.int64)[inverse.ravel()]
         elif self.kind in HARD:
             kept = np.zeros_like(kept)
         return np.where(met > 0, kept, -1)

@@ -9,6 +9,7 @@ from glyptic.exact import Transformer
 from glyptic.exact.answers import WORDS_BELOW
 from glyptic.exact.forward import visible_pairs
 from glyptic.exact.parts import parts
+from glyptic.languages.automata import Automaton
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.expressions import ClaimError
 from glyptic.prove.claims.scopes import check_grammar, check_scopes
@@ -42,7 +43,10 @@ def _check_node(subject: Subject, node: e.Node) -> None:
         case e.Token(position):
             _need_inputs(subject, node)
             _check_position(subject, position)
-        case e.Accepted() | e.Holds():
+        case e.Accepted(automaton):
+            _need_inputs(subject, node)
+            _check_alphabet(subject, automaton)
+        case e.Holds():
             _need_inputs(subject, node)
         case e.SameChains(left, right):
             _need_inputs(subject, node)
@@ -54,6 +58,14 @@ def _check_node(subject: Subject, node: e.Node) -> None:
             for said, text in ((left, right), (right, left)):
                 if isinstance(text, e.Text):
                     _check_word(subject, said, text.text)
+
+
+def _check_alphabet(subject: Subject, automaton: Automaton) -> None:
+    assert isinstance(subject, Inputs)
+    missing = [token for token in subject.vocabulary if token not in automaton.alphabet]
+    if missing:
+        named = f"{automaton.name}: the token {missing[0]!r} is not in the alphabet {' '.join(automaton.alphabet)}"
+        raise ClaimError(f"{named}; give the automaton all tokens of the vocabulary as its alphabet.")
 
 
 def _check_variable(subject: Subject, node: e.Variable) -> None:

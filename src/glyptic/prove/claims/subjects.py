@@ -17,6 +17,8 @@ from glyptic.exact.parts import parts
 from glyptic.numbers import AnyFormat, parse_format
 from glyptic.prove.claims.expressions import ClaimError, entry_name, name_of_value
 
+MOST_LENGTHS = 1_000_000  # of a claim: each has its number of steps, and states at least one
+
 Place = tuple[str, int]  # a coordinate at a position
 Entry = tuple[str, tuple[int, ...]]  # a place in a weight array: the part's name, as `exact.parts.parts` says it
 
@@ -214,6 +216,10 @@ def inputs(
         if max_length > each.max_length:  # before a table is made that is as long
             has = f"{each.name or 'the transformer'} has {each.max_length} positions"
             raise ClaimError(f"{has}; inputs of length {max_length} need {max_length}.")
+    if max_length > MOST_LENGTHS:
+        endless = all(each.max_length == inf for each in named.values())
+        remedy = "leave max_length out, for every length" if endless else "take a smaller one"
+        raise ClaimError(f"max_length is {max_length:,}, and claims go up to {MOST_LENGTHS:,}; {remedy}.")
     table = tuple(steps(n) if callable(steps) else steps for n in range(1, max_length + 1))
     return Inputs(named, max_length, min_length, table)
 

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from glyptic.arguments import Count, Folder, Seconds, checked
-from glyptic.errors import InputError
+from glyptic.errors import FileError, GlypticError, InputError
 from glyptic.exact import Transformer
 from glyptic.exact.answers import named
 from glyptic.files import write_folder
 from glyptic.prove.exporting.targets import check_target, programs
-from glyptic.prove.portable.transformers import transformer_to_json
+from glyptic.prove.portable.reading import JsonPart
+from glyptic.prove.portable.transformers import transformer_from_json, transformer_to_json
 from glyptic.states.budget import MOST_STATES, Budget, StateCount
 from glyptic.states.classes import classes
 from glyptic.states.columns import FAILURE, NEVER, OUTPUT, STATE, HeadColumns
@@ -61,6 +62,10 @@ def write_machine(target: Path, transformer: Transformer, searched: Searched, bu
 def check_exportable(target: Path, transformer: Transformer) -> None:
     """Refuse a place where something is already, and a transformer whose machine the checker cannot check."""
     check_target(target)
+    try:
+        transformer_from_json(JsonPart(json.loads(_json(transformer_to_json(transformer))), "the model"))
+    except GlypticError as error:
+        raise FileError(f"what the checker would refuse is not exported: {error}") from None
     refuse_unknown(transformer)
     if transformer.options.products == "unrounded":
         raise InputError("options.products is 'unrounded', which the checker of a folder does not know; nothing is exported.")
@@ -108,7 +113,7 @@ def searched_to_json(transformer: Transformer, searched: Searched, budget: Budge
 
 def _refuse_left(found: VectorMachine, said: np.ndarray) -> None:
     """The checker takes a final norm of 0/0 for undefined for ever; where a state is left again, that is not shown by it."""
-    after = found.moves[~said]
+    after = found.moves[1:][~said[1:]]  # state 0 is before the first position, and says nothing
     if len(after) and said[after[after > 0]].any():
         raise InputError("the final norm is 0/0 at some position of an input that goes on; such a machine is not exported.")
 

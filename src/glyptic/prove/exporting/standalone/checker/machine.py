@@ -44,7 +44,8 @@ def verified(model: Model, data: Any, file: str) -> list[str]:
     data = fields_of(
         data, file, *("kind", "version", "model_sha256", "length", "embedding", "layers", "answers", "moves", "classes")
     )
-    need(data["kind"] == "glyptic.machine" and data["version"] == 1, f"{file} is of another kind or version.")
+    known = data["kind"] == "glyptic.machine" and type(data["version"]) is int and data["version"] == 1
+    need(known, f"{file} is of another kind or version.")
     need(model.options["mask"] != "full", "under a full mask there is no machine.")
     unknown = [name for name in model.arrays if name.rpartition(".")[2] in BY_POSITION or name.startswith("embedding_norm")]
     need(not unknown, f"a machine of a transformer with {', '.join(unknown[:1])} is not checked here.")
@@ -56,6 +57,7 @@ def verified(model: Model, data: Any, file: str) -> list[str]:
         below = joined(moves, outputs, classes, f"what lies below layer {number}")
         moves, outputs = Checked(model, number, below, layer).closed()
         classes = layer["classes"]
+        joined(moves, outputs, classes, f"layer {number}")
         lines.append(f"layer {number}: {len(moves):,} states are closed under every token; each holds what its words come to")
     need(len(data["layers"]) == len(model.heads), f"{file} has fewer layers than the model.")
     if "final_norm.gain" in model.arrays:
@@ -64,6 +66,7 @@ def verified(model: Model, data: Any, file: str) -> list[str]:
         must(not left, "0/0 is left again")
     said = [None, *(answer(model, vector) for vector in outputs[1:])]
     small = joined(moves, said, data["classes"], "the machine")
+    table_of(data["moves"], "the machine")
     must([list(row) for row in small[0]] == data["moves"], "a move of the machine is another")
     must(small[1] == data["answers"], "an answer of the machine is another")
     every = all(t >= 0 for row in data["moves"] for t in row)
@@ -105,6 +108,13 @@ def joined(moves: list[list[int]], outputs: list[Any], classes: Any, what: str) 
     return [found[number][1] for number in range(len(found))], [found[number][0] for number in range(len(found))]
 
 
+def table_of(moves: Any, what: str) -> list[list[int]]:
+    """Moves by state and token, which must be whole numbers: 7.0 and true are none, though they are equal to some."""
+    need(isinstance(moves, list) and all(isinstance(row, list) for row in moves), f"{what}: its moves are not lists.")
+    need(all(type(target) is int for row in moves for target in row), f"{what}: a move that is not a whole number.")
+    return list(moves)
+
+
 def normed(model: Model, vector: Any) -> Any:
     if vector in (None, LOST):
         return vector
@@ -124,9 +134,10 @@ class Checked:
     def __init__(self, model: Model, l: int, below: tuple[list[tuple[int, ...]], list[Any]], data: Any) -> None:
         self.model, self.l, self.below, self.F = model, l, below, model.format
         data = fields_of(data, f"layers.{l}", "heads", "states", "moves", "classes")
-        self.queries = [[tuple(map(self.F.units, q)) for q in head["queries"]] for head in data["heads"]]
-        self.bounds = [[self.F.units(b) for b in head["bounds"]] for head in data["heads"]]  # of each query in turn
-        self.moves, self.kind = data["moves"], model.options["attention"]
+        heads = [fields_of(head, f"layers.{l}.heads.{h}", "queries", "bounds") for h, head in enumerate(data["heads"])]
+        self.queries = [[tuple(map(self.F.units, q)) for q in head["queries"]] for head in heads]
+        self.bounds = [[self.F.units(b) for b in head["bounds"]] for head in heads]  # of each query in turn
+        self.moves, self.kind = table_of(data["moves"], f"layer {l}"), model.options["attention"]
         self.strict = model.options["mask"] == "strict"
         outputs = [model.arrays[f"layers.{l}.heads.{h}.output"] for h in range(model.heads[l])]
         widths = [len(model.arrays[f"layers.{l}.heads.{h}.value"]) for h in range(model.heads[l])]
@@ -148,6 +159,9 @@ class Checked:
         kept = {(h, u): value(x) for h, u, x, _ in data["kept"]}
         met = {(h, u): bool(m) for h, u, _, m in data["kept"]}
         mixed = {(h, u, units(d)): tuple(map(units, m)) for h, u, d, m in data["mixed"]}
+        need(len(kept) == len(data["kept"]) and len(mixed) == len(data["mixed"]), "a state gives an entry twice.")
+        flags = [data["lost"], *(m for *_, m in data["kept"])]
+        need(all(type(flag) is bool for flag in flags), "a state has a flag that is neither true nor false.")
         vector = None if data["vector"] is None else tuple(map(units, data["vector"]))
         return {"below": data["below"], "lost": data["lost"], "vector": vector, "kept": kept, "met": met, "mixed": mixed}
 

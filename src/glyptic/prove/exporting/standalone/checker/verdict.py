@@ -114,6 +114,8 @@ def check_against_walk(
         none = f"none of the smallest {how_many} meets the precondition"
         if report.must(not tally.satisfying, none, "some elements meet the precondition") and not all_judged:
             report.trusted("the rest of them: they are too many here (raise --limit)")
+    if not tally.complete:
+        check_sizes(claim, verdict, report)
     if element is not None and verdict.get("smallest", "globally") == "globally":
         if tally.first is not None:
             report.must(tally.first == element, "no smaller one does", f"a smaller one does: {shown(claim, tally.first)}")
@@ -149,6 +151,17 @@ def check_counts(claim: Claim, verdict: dict[str, Any], tally: Tally, report: Re
             continue
         good = given == right if whole and claim.quantifier == "all" else given <= right
         report.must(good, f"{name}: {given:,}", f"{name} is {right:,}, not {given:,}")
+
+
+def check_sizes(claim: Claim, verdict: dict[str, Any], report: Report) -> None:
+    """The verdict's counts where nobody counts again: none is above that of all elements, which a proof's `inputs` are."""
+    counts = {name: verdict[name] for name in ("inputs", "satisfying", "failures") if verdict.get(name) is not None}
+    most, whole = count(claim), verdict["answer"] in ("Proved", "Vacuous") and claim.quantifier == "all"
+    for name, given in counts.items():
+        good = given == most if whole and name == "inputs" else given <= most
+        report.must(good, f"{name}: {given:,} of {most:,} elements", f"{name} is {given:,}, and there are {most:,} elements")
+    if counts:
+        report.trusted(f"these counts, beyond that: {', '.join(counts)}")
 
 
 def check_samples(claim: Claim, verdict: dict[str, Any], limit: int, report: Report) -> None:
