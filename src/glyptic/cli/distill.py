@@ -56,6 +56,8 @@ class DistillCommand:
     """Let weights beyond the format's largest value B be B."""
     sweep: bool = True
     """Try smaller formats as well."""
+    overwrite: bool = False
+    """Let it take the place of another distillation in --out."""
     format_steps: Annotated[int, Count(0, 10**7)] = 0
     """Steps of fine-tuning in each smaller format that loses accuracy, down to the first that does not get it back."""
 
@@ -70,6 +72,10 @@ class DistillCommand:
         as_format(self.format)
         if not self.sweep:
             refuse_idle(self, ("format_steps",), "with --no-sweep, which tries no smaller formats")
+        if not self.rounds:
+            refuse_idle(self, ("steps",), "with --rounds 0, which trains nothing away")
+        if not (self.rounds or self.fine_tune or self.format_steps):
+            refuse_idle(self, ("rate", "seed"), "where nothing is fine-tuned")
         torch.set_num_threads(1)  # of models this small: threads would wait for one another
         tuning = Tuning(steps=self.steps, rate=self.rate, seed=self.seed)
         many = []
@@ -77,8 +83,9 @@ class DistillCommand:
             found = distill(
                 decider, self.format, max_length=self.max_length, fine_tune=self.fine_tune, rounds=self.rounds, tuning=tuning,
                 saturate=self.saturate, sweep=self.sweep, format_steps=self.format_steps, out=out,
+                overwrite=self.overwrite,
             )  # fmt: skip
-            found.save(out)
+            found.save(out, overwrite=self.overwrite)
             print(f"{found}\n  written to {out}", flush=True)
             many.append(found)
         if len(many) > 1:

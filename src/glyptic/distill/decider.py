@@ -13,12 +13,14 @@ from glyptic.arguments import checked
 from glyptic.bridge import to_exact
 from glyptic.errors import FileError, InputError, ModelError
 from glyptic.exact import Transformer
-from glyptic.files import quoted_path
+from glyptic.exact.files import is_exact
+from glyptic.files import quoted_path, read_json
 from glyptic.numbers import Ieee
 from glyptic.train import load_run
 from glyptic.train.folders import RUN
 from glyptic.train.tasks import registry
 from glyptic.train.tasks.deciders import ANSWERS, LanguageTask
+from glyptic.train.tasks.tokens import VOCABULARY
 
 DOUBLE = Ieee(10, 52)  # 53 bits, as a float64 has, and sizes down to 2^−562: weights lose nothing
 
@@ -75,9 +77,28 @@ def open_decider(folder: str | os.PathLike[str], task: str | None = None) -> Tra
         return _decider(place.resolve().name, run.model(), found)
     if not (place / "config.json").exists():
         raise FileError(f"{quoted_path(place)} is neither a training run nor a checkpoint: it has no {RUN} and no config.json.")
+    if is_exact(place):
+        raise InputError(f"{quoted_path(place)} is an exact transformer already; distill takes a trained model.")
     if task is None:
         raise InputError(f"{quoted_path(place)} is a checkpoint, which does not say what it was trained for; give it: --task.")
-    return _decider(place.resolve().name, nn.load(place), language_task(task))
+    found = language_task(task)
+    _check_vocabulary(place, found)
+    return _decider(place.resolve().name, nn.load(place), found)
+
+
+def _check_vocabulary(place: Path, task: LanguageTask) -> None:
+    """A checkpoint that says what its letters are must say what the task's are, in their order: they are its numbers."""
+    path = place / VOCABULARY
+    if not path.exists():
+        return
+    said = read_json(path)
+    tokens = said.get("tokens") if isinstance(said, dict) else None
+    if tokens != [*task.language.alphabet]:
+        named = " ".join(map(str, tokens))[:100] if isinstance(tokens, list) else "none"
+        raise InputError(
+            f"{quoted_path(path)} has the letters {named}, and {task.name} has {' '.join(task.language.alphabet)}, so ordered; "
+            "name the task that it was trained for."
+        )
 
 
 def _decider(name: str, model: Any, task: LanguageTask) -> TrainedDecider:

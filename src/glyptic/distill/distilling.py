@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from torch import Tensor
 
 from glyptic.arguments import Count, FolderToFill, checked
 from glyptic.distill.calibration import Calibration, Sizes, calibrated, largest_activations
 from glyptic.distill.decider import TrainedDecider
 from glyptic.distill.every_length import machine_of
 from glyptic.distill.fine_tuning import Interrupted, Tuning, fine_tuned, in_format, suited, wrong_words
-from glyptic.distill.formats import FormatRow, in_smaller_formats, smallest_that_keeps
+from glyptic.distill.formats import FormatRow, in_smaller_formats, smaller, smallest_that_keeps
 from glyptic.distill.keeping import Standing, TuningRound, identity_of, keep, kept
 from glyptic.distill.proving import NormalForm, Settled, is_language, normal_forms
 from glyptic.distill.straight import Latents, latents_of
@@ -30,7 +29,7 @@ from glyptic.errors import FormatError, InputError
 from glyptic.exact import Transformer
 from glyptic.languages import Automaton
 from glyptic.numbers import Exact, Format, as_format
-from glyptic.numbers.hosts import host_of
+from glyptic.numbers.hosts import refusal
 
 ADDED = 64  # of the smallest wrong words, that a round adds
 
@@ -70,11 +69,11 @@ class Distillation:
 
         return summary(self)
 
-    def save(self, folder: FolderToFill) -> None:
+    def save(self, folder: FolderToFill, *, overwrite: bool = False) -> None:
         """Write it into a folder, which other commands open as the transformer itself; see `saving`."""
         from glyptic.distill.saving import save
 
-        save(self, folder)
+        save(self, folder, overwrite=overwrite)
 
 
 @dataclass(frozen=True)
@@ -95,9 +94,6 @@ class Asked:
     def max_length(self) -> int:
         return self.words.max_length
 
-    def rounded(self, latents: Mapping[str, Tensor]) -> Transformer:
-        return in_format(self.unrounded, latents, self.format, saturate=self.saturate)
-
 
 @checked
 def distill(
@@ -112,6 +108,7 @@ def distill(
     sweep: bool = True,
     format_steps: Annotated[int, Count(0, 10**7)] = 0,
     out: FolderToFill | None = None,
+    overwrite: bool = False,
     progress: bool = True,
 ) -> Distillation:
     """The decider in a format: rounded, proved, what is wrong trained away, normalized three ways.
@@ -121,16 +118,18 @@ def distill(
     saturate    let weights beyond B be B
     sweep       look at smaller formats too, fine-tuning by `format_steps` in those that lose accuracy
     out         where it is kept after every round; the same question goes on from there
+    overwrite   let it take the place of another distillation in `out`
     """
     begun = time.perf_counter()
     tuning = tuning or Tuning(**({"steps": fine_tune} if fine_tune else {}))
-    question = ask(decider, format, max_length, saturate, tuning)
+    question = ask(decider, format, max_length, saturate, tuning, format_steps if sweep else 0)
     way, latents = _begin(question)
     identity = identity_of(latents, task=decider.task.name, format=str(question.format), length=max_length, saturate=saturate,
                            fine_tune=fine_tune, rounds=rounds, tuning=asdict(tuning), format_steps=format_steps)  # fmt: skip
     kept_in = None if out is None else Path(out)
-    standing = None if kept_in is None else kept(kept_in, identity)
+    standing = None if kept_in is None else kept(kept_in, identity, latents, overwrite=overwrite)
     work = _Work(question, standing or Standing(latents, latents), kept_in, identity, progress)
+    work.stands(work.standing)  # at once, so that a place that cannot be written is known before the work
     work.tune(fine_tune, rounds)
     transformer = work.as_learned(work.standing.best)  # weights beyond B were refused at the beginning; tuning may pass B
     sizes = largest_activations(question.unrounded, work.standing.best, question.words)
@@ -155,12 +154,18 @@ def distill(
     )
 
 
-def ask(decider: TrainedDecider, format: Format | str, max_length: int, saturate: bool, tuning: Tuning) -> Asked:
+def ask(
+    decider: TrainedDecider, format: Format | str, max_length: int, saturate: bool, tuning: Tuning, format_steps: int = 0
+) -> Asked:
     """The question, with everything that can be refused refused before any work."""
     chosen = as_format(format)
     if isinstance(chosen, Exact):
         raise FormatError("exact rationals round nothing, so there is nothing to distill; choose a finite format: fixed:8.")
-    host_of(chosen)  # what the compiled engine does not run is refused with its reason
+    reason = refusal(chosen)
+    if reason is not None:  # training needs the compiled engine
+        raise FormatError(f"{reason}; choose a smaller format to distill into, such as fixed:8.")
+    if format_steps and len(list(smaller(chosen))) == 1:
+        raise InputError(f"format_steps has no effect on {chosen}, which has no smaller formats of its kind; leave it out.")
     if max_length > decider.task.max_length:
         raise InputError(
             f"max_length is {max_length}, and {decider.task.name} was learned on words of at most {decider.task.max_length}; "
@@ -178,9 +183,9 @@ def _begin(question: Asked) -> tuple[str, Latents]:
     """The trained weights, rescaled for the format or not, and which; a weight beyond B is refused here."""
     trained = latents_of(question.unrounded)
     sizes = largest_activations(question.unrounded, trained, question.words)
-    way, latents = suited(question.unrounded, trained, sizes, question.format, question.words, question.truth)
-    question.rounded(latents)
-    return way, latents
+    return suited(
+        question.unrounded, trained, sizes, question.format, question.words, question.truth, saturate=question.saturate
+    )
 
 
 class _Work:
@@ -217,21 +222,33 @@ class _Work:
         """Fine-tune; Ctrl-C keeps the weights that there are, and the round begins anew with them. How many steps it took."""
         question, standing = self.question, self.standing
         plan = replace(question.tuning, steps=steps, seed=question.tuning.seed + number)
+
+        def better(new: Latents) -> Latents:
+            return self._better(standing.best, new, words)
+
         try:
             found = fine_tuned(
                 question.unrounded, standing.last, question.format, question.decider.task, question.words, question.truth, plan,
                 also=words, progress=self.progress,
             )  # fmt: skip
         except Interrupted as stop:
-            self.stands(replace(standing, last=stop.tuned.last))
+            taken = standing.taken + stop.tuned.steps
+            self.stands(replace(standing, last=stop.tuned.last, best=better(stop.tuned.best), taken=taken))
             raise
-        self.standing = replace(standing, last=found.last, best=self._better(standing.best, found.best), words=words)
-        return found.steps
+        self.standing = replace(standing, last=found.last, best=better(found.best), words=words, taken=0)
+        return standing.taken + found.steps
 
-    def _better(self, old: Latents, new: Latents) -> Latents:
-        """The weights that are wrong on fewer words; of two that are alike, the newer."""
-        count = [wrong_words(self.as_learned(each), self.question.words, self.question.truth) for each in (old, new)]
+    def _better(self, old: Latents, new: Latents, also: Sequence[str]) -> Latents:
+        """The weights that are wrong on fewer words, those that were added among them; of two that are alike, the newer."""
+        words, truth = self._looked_at(also)
+        count = [wrong_words(self.as_learned(each), words, truth) for each in (old, new)]
         return new if count[1] <= count[0] else old
+
+    def _looked_at(self, also: Sequence[str]) -> tuple[WordSet, np.ndarray]:
+        """The words with some more, and what is right."""
+        words = self.question.words.including(also)
+        same = words is self.question.words
+        return words, self.question.truth if same else truth_of(self.question.decider.task.language, words)
 
     def as_learned(self, latents: Latents) -> Transformer:
         """As the forward pass of training has them: what is beyond B is B there."""
@@ -241,24 +258,27 @@ class _Work:
         question = self.question
         transformer = self.as_learned(self.standing.best)
         proof = is_language(transformer, question.automaton, question.max_length)
-        answers = exact_answers(transformer, question.words)
-        wrong = wrong_words(transformer, question.words, question.truth)
+        found = () if proof.counterexample is None else (proof.counterexample,)
+        words, truth = self._looked_at((*self.standing.words, *found))
+        answers = exact_answers(transformer, words)
+        wrong = wrong_words(transformer, words, truth)
         smallest = proof.counterexample  # of a proof that found no end, a word that was looked at, if one is wrong
-        smallest = smallest or next(iter(question.words.shortest(answers != question.truth, 1)), None)
+        smallest = smallest or next(iter(words.shortest(answers != truth, 1)), None)
         one = TuningRound(number, steps, wrong, smallest, added, round(seconds, 1), proof.proved)
         self.tell(str(one))
         self.stands(self.standing.with_round(one))
 
     def sweep(self, sizes: Sizes, steps: int) -> Sequence[FormatRow]:
         question = self.question
-        known = [FormatRow(**row) for row in self.standing.formats]
+        known = self.standing.formats
 
         def found(row: FormatRow) -> None:
-            self.stands(replace(self.standing, formats=(*self.standing.formats, asdict(row))))
+            self.stands(replace(self.standing, formats=(*self.standing.formats, row)))
 
         return in_smaller_formats(
             question.unrounded, self.standing.best, sizes, question.format, question.words, question.truth, question.said,
-            task=question.decider.task, tuning=replace(question.tuning, steps=steps) if steps else None, also=self.standing.words,
+            task=question.decider.task, saturate=question.saturate,
+            tuning=replace(question.tuning, steps=steps) if steps else None, also=self.standing.words,
             known=known, found=found, progress=self.progress,
         )  # fmt: skip
 

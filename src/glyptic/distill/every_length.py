@@ -19,7 +19,7 @@ def machine_of(transformer: Transformer, automaton: Automaton) -> str:
         said = found.language("YES")
         word = nonempty(automaton).difference(nonempty(said))
     except GlypticError as error:
-        return f"not found: {error}"
+        return f"not found: {str(error).partition(';')[0].rstrip('.')}"  # what follows is how to go on, which is not asked here
     if " to length " in automaton.name:
         return f"{len(found):,} states, for every length"
     if word is None:

@@ -15,7 +15,7 @@ from glyptic.arguments import Count, Number, Seed, check_fields
 from glyptic.distill.calibration import Sizes
 from glyptic.distill.rescaling import rescaled
 from glyptic.distill.straight import Latents, logits_everywhere
-from glyptic.distill.words import WordSet, exact_answers
+from glyptic.distill.words import WordSet, exact_answers, truth_of
 from glyptic.errors import ModelError
 from glyptic.exact import Transformer
 from glyptic.exact.transformer import map_codes
@@ -80,17 +80,36 @@ def in_format(
 
 
 def suited(
-    transformer: Transformer, latents: Mapping[str, Tensor], sizes: Sizes, format: Format, words: WordSet, truth: np.ndarray
+    transformer: Transformer,
+    latents: Mapping[str, Tensor],
+    sizes: Sizes,
+    format: Format,
+    words: WordSet,
+    truth: np.ndarray,
+    *,
+    saturate: bool = True,
 ) -> tuple[str, Latents]:
-    """Of the trained weights and of two ways to rescale them, that which is wrong on the fewest words when rounded; its name."""
+    """Of the trained weights and of two ways to rescale them, that which is wrong on the fewest words when rounded; its name.
+
+    Without `saturate` only what has no weight beyond B is chosen; where all have, the weights as trained are refused.
+    """
     ways = {
         "rescaled, within B": rescaled(transformer, latents, sizes, format),
         "rescaled": rescaled(transformer, latents, sizes, format, shrink=False),
         "as trained": dict(latents),
     }
+    if not saturate:
+        fitting = {way: each for way, each in ways.items() if not _is_beyond(each, format)}
+        ways = fitting or {"as trained": dict(latents)}
+        in_format(transformer, next(iter(ways.values())), format)
     wrong = {way: wrong_words(in_format(transformer, each, format, saturate=True), words, truth) for way, each in ways.items()}
     chosen = min(ways, key=lambda way: wrong[way])  # the first of those that are alike
     return chosen, ways[chosen]
+
+
+def _is_beyond(latents: Mapping[str, Tensor], format: Format) -> bool:
+    ends = float(format.min), float(format.max)
+    return any(bool(((each < ends[0]) | (each > ends[1])).any()) for each in latents.values())
 
 
 def learned(transformer: Transformer, latents: Mapping[str, Tensor]) -> list[str]:
@@ -142,7 +161,9 @@ def fine_tuned(
     weights = [now[name] for name in names]
     optimizer = torch.optim.AdamW(weights, lr=tuning.rate, betas=(0.9, 0.98), weight_decay=0.0)
     best, taken = _copied(now), 0
-    fewest = wrong_words(in_format(transformer, best, format, saturate=True), words, truth)
+    looked_at = words.including(also)
+    truth = truth if looked_at is words else truth_of(task.language, looked_at)
+    fewest = wrong_words(in_format(transformer, best, format, saturate=True), looked_at, truth)
 
     def advance(step: int, interrupted: Callable[[], bool]) -> bool:
         batch = task.batch(tuning.seed, step, tuning.batch)
@@ -162,7 +183,7 @@ def fine_tuned(
         taken = step
         if step % tuning.every and step != tuning.steps and not stop:
             return False
-        wrong = wrong_words(in_format(transformer, now, format, saturate=True), words, truth)
+        wrong = wrong_words(in_format(transformer, now, format, saturate=True), looked_at, truth)
         if wrong <= fewest:
             fewest, best = wrong, _copied(now)
         return fewest == 0

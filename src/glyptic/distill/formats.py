@@ -13,8 +13,9 @@ from torch import Tensor
 
 from glyptic.distill.calibration import Sizes
 from glyptic.distill.fine_tuning import Tuning, fine_tuned, in_format, suited
+from glyptic.distill.straight import Latents
 from glyptic.distill.words import WordSet, exact_answers
-from glyptic.errors import FormatError
+from glyptic.errors import FormatError, ModelError
 from glyptic.exact import Transformer
 from glyptic.figures import COLOURS, new, save_as, titled
 from glyptic.numbers import Fixed, Float, Format, Ieee, Q
@@ -32,6 +33,7 @@ class FormatRow:
     agreement: float
     tuned_accuracy: float | None = None
     tuned_agreement: float | None = None
+    saturated: bool = False  # weights beyond B are B, for no way to rescale them keeps them within it
 
     @property
     def best(self) -> float:
@@ -49,9 +51,15 @@ _MAKERS: dict[str, tuple[Callable[..., Format], int]] = {  # and the least size
 def smaller(format: Format) -> Iterator[tuple[int, Format]]:
     """The format and those of its kind that are smaller, with their sizes, from the largest on; of one without a kind, itself.
 
+    A format with a name of its own, such as bf16, is of the kind that has the same numbers, if there is one.
+
     >>> [str(each) for _, each in smaller(Fixed(3))], [str(each) for _, each in smaller(Q(2, 1))]
     (['fixed:3', 'fixed:2', 'fixed:1'], ['q:2,1', 'q:2,0'])
     """
+    alike = _named_otherwise(format)
+    if alike is not None:
+        yield from ((size, format if each == alike else each) for size, each in smaller(alike))
+        return
     kind, _, given = format.name.partition(":")
     numbers = [int(word) for word in given.split(",") if word.isdigit()]
     if kind not in _MAKERS or format.name.endswith("normal"):
@@ -66,6 +74,21 @@ def smaller(format: Format) -> Iterator[tuple[int, Format]]:
             return
 
 
+def _named_otherwise(format: Format) -> Format | None:
+    """The ieee:E,M that has the same numbers as a format with a name of its own."""
+    if ":" in format.name:
+        return None
+    for bits in range(2, 12):
+        try:
+            other = Ieee(bits, format.precision - 1, ties=format.ties)
+        except FormatError:
+            continue
+        parts = ("precision", "least_exponent", "max", "min", "subnormals")
+        if all(getattr(other, part) == getattr(format, part) for part in parts):
+            return other
+    return None
+
+
 def in_smaller_formats(
     transformer: Transformer,
     latents: Mapping[str, Tensor],
@@ -76,6 +99,7 @@ def in_smaller_formats(
     said: np.ndarray,
     *,
     task: LanguageTask,
+    saturate: bool = True,
     tuning: Tuning | None = None,
     also: Sequence[str] = (),
     known: Sequence[FormatRow] = (),
@@ -93,8 +117,11 @@ def in_smaller_formats(
             continue
         row = rows.get(str(each))
         if row is None:
-            _, best = suited(transformer, latents, sizes, each, words, truth)
-            row = FormatRow(str(each), size, *_shares(in_format(transformer, best, each, saturate=True), words, truth, said))
+            best, saturated = dict(latents), False  # in the format itself they are as they were learned
+            if each != format:
+                best, saturated = _fitting(transformer, latents, sizes, each, words, truth, saturate)
+            shares = _shares(in_format(transformer, best, each, saturate=True), words, truth, said)
+            row = FormatRow(str(each), size, *shares, saturated=saturated)
             if tuning is not None and target is not None and row.accuracy < target:
                 tuned = fine_tuned(transformer, best, each, task, words, truth, tuning, also=also, progress=progress)
                 shares = _shares(in_format(transformer, tuned.best, each, saturate=True), words, truth, said)
@@ -104,6 +131,22 @@ def in_smaller_formats(
         tuning = tuning if row.best >= target else None
         rows[row.format] = row
     return list(rows.values())
+
+
+def _fitting(
+    transformer: Transformer,
+    latents: Mapping[str, Tensor],
+    sizes: Sizes,
+    format: Format,
+    words: WordSet,
+    truth: np.ndarray,
+    saturate: bool,
+) -> tuple[Latents, bool]:
+    """The weights that suit a format, and whether some had to be let saturate, though nobody asked for it."""
+    try:
+        return suited(transformer, latents, sizes, format, words, truth, saturate=saturate)[1], False
+    except ModelError:
+        return suited(transformer, latents, sizes, format, words, truth)[1], True
 
 
 def _shares(transformer: Transformer, words: WordSet, truth: np.ndarray, said: np.ndarray) -> tuple[float, float]:

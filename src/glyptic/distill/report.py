@@ -13,6 +13,7 @@ from glyptic.text import table
 
 if TYPE_CHECKING:
     from glyptic.distill.distilling import Distillation
+    from glyptic.distill.formats import FormatRow
 
 KIND = "glyptic.distill"
 VERSION = 1
@@ -46,10 +47,16 @@ def smallest_in_words(found: Distillation) -> str:
     rounded, tuned = smallest_that_keeps(found.formats, tuned=False), found.smallest
     if rounded is None or tuned is None:
         return "none was looked at"
-    said = f"{rounded.format} is the smallest that keeps the accuracy as it is rounded"
+    if len(found.formats) == 1:
+        return f"{rounded.format} alone: there are no smaller ones of its kind that are tried"
+    said = f"{_named(rounded)} is the smallest that keeps the accuracy as it is rounded"
     if any(row.tuned_accuracy is not None for row in found.formats):
-        said += f", {tuned.format} if it is fine-tuned there"
+        said += f", {_named(tuned)} if it is fine-tuned there"
     return said
+
+
+def _named(row: FormatRow) -> str:
+    return f"{row.format} (with --saturate)" if row.saturated else row.format
 
 
 def _verdict(verdict: Any) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from glyptic.arguments import checked
 from glyptic.distill.formats import draw_formats
-from glyptic.distill.keeping import STATE
+from glyptic.distill.keeping import REPORT, STATE, another
 from glyptic.distill.proving import KINDS, save_certificates
 from glyptic.distill.report import KIND, as_bytes
 from glyptic.errors import FileError
@@ -31,7 +31,7 @@ from glyptic.prove.verdicts.answers import Verdict, verdict_from_json
 if TYPE_CHECKING:
     from glyptic.distill.distilling import Distillation
 
-REPORT, CERTIFICATES, FIGURE, RUN_FOLDER = "report.json", "certificates", "formats.svg", "run"
+CERTIFICATES, FIGURE, RUN_FOLDER = "certificates", "formats.svg", "run"
 _OURS = {CONFIG, WEIGHTS, REPORT, "report.md", CERTIFICATES, FIGURE, "formats.csv", STATE, RUN_FOLDER, *KINDS}
 
 
@@ -45,10 +45,15 @@ def check_place(folder: str | os.PathLike[str]) -> None:
         raise FileError(f"{quoted_path(folder)} is taken: it holds {strange!r}, and no distillation; name a new folder.")
 
 
-def save(found: Distillation, folder: str | os.PathLike[str]) -> None:
-    """Write all of it; a folder that holds anything else is refused."""
+def save(found: Distillation, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write all of it; a folder that holds anything else is refused, and another decider's too, but to overwrite it."""
     check_place(folder)
     place = Path(folder)
+    if not overwrite and (place / REPORT).exists():
+        there = read_json(place / REPORT)
+        of = (there.get("name"), there.get("task")) if isinstance(there, dict) else None
+        if of != (found.name, found.task):
+            raise another(place)
     _remove_others(found, place)
     found.transformer.save(place, overwrite=True)
     claims = {"language": found.language}

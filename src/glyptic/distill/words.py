@@ -6,7 +6,8 @@ to a length are answered by one pass over those of that length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -49,6 +50,22 @@ class WordSet:
     def __str__(self) -> str:
         what = "all words" if self.complete else "words, members and others drawn as evenly as there are,"
         return f"{what} of length 1 to {self.max_length} over {' '.join(self.alphabet)}, {self.count:,} of them"
+
+    def including(self, words: Sequence[str]) -> WordSet:
+        """These and some more, if there are more than these."""
+        lacking = () if self.complete else tuple(dict.fromkeys(words))
+        if not lacking:
+            return self
+        letters = np.zeros((len(lacking), self.max_length), np.int64)
+        for row, word in enumerate(lacking):
+            letters[row, : len(word)] = [self.alphabet.index(letter) for letter in word]
+        ends = np.arange(self.max_length) == np.array([len(word) - 1 for word in lacking])[:, None]
+        known = {tuple(row[: place + 1]) for row, counted in zip(self.letters.tolist(), self.counted, strict=True)
+                 for place in np.flatnonzero(counted)}  # fmt: skip
+        new = [i for i, word in enumerate(letters.tolist()) if tuple(word[: len(lacking[i])]) not in known]
+        return replace(
+            self, letters=np.concatenate([self.letters, letters[new]]), counted=np.concatenate([self.counted, ends[new]])
+        )
 
     def share(self, right: np.ndarray) -> float:
         """The share of the words at whose ends something is true."""

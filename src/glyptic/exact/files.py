@@ -60,6 +60,11 @@ def save(transformer: Transformer, folder: str | os.PathLike[str], *, overwrite:
     write_folder(folder, {WEIGHTS: data, CONFIG: written}, _ours, overwrite=overwrite)
 
 
+def is_exact(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is one of ours, by what its config.json says."""
+    return _ours(Path(folder))
+
+
 def names_as_json(transformer: Transformer) -> dict[str, Any]:
     """What a transformer is besides its weights, as plain JSON values; choices are there if one is not the default."""
     chosen = choices(transformer)
