@@ -70,6 +70,24 @@ def test_journals_of_others_are_refused(tmp_path) -> None:
         machine(programs.open("occurs", "fixed:2"), journal=path)
 
 
+def test_any_damaged_bit_is_told_in_a_sentence(tmp_path) -> None:
+    """One bit of each byte of the header, and of some bytes of what follows."""
+    transformer, path = programs.open("occurs", "fixed:2"), tmp_path / "journal"
+    machine(transformer, journal=path)
+    whole = path.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    for place in (*range(header), *range(header, len(whole), 37)):
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 7
+        path.write_bytes(bytes(data))
+        try:
+            machine(transformer, journal=path)
+        except FileError as refused:
+            assert "is damaged" in str(refused), (place, refused)
+        else:  # a space among the header's fields, at most
+            assert whole[place : place + 1].isspace(), place
+
+
 def test_impossible_numbers_are_refused_although_they_are_sealed(tmp_path) -> None:
     """Whoever can write a journal can seal it: numbers that lead out of a table do not come to compiled code."""
     transformer, refused = programs.open("averaging-majority", "fixed:2"), 0
