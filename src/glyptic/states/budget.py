@@ -68,13 +68,13 @@ class Budget:
         self._look(found, 0)
 
     def over(self, states: int, nbytes: int) -> str:
-        """Which limit is passed, in words; empty if none is."""
+        """Which limit is passed, in words; empty if none is. Whoever set a time is told of it first."""
+        if self.seconds is not None and time.monotonic() - self._begun > self.seconds:
+            return f"the time limit of {self.seconds:g} s"
         if states > self.states:
             return f"the budget of {self.states:,} states"
         if nbytes > self.megabytes << 20:
             return f"the budget of {self.megabytes:,} MB"
-        if self.seconds is not None and time.monotonic() - self._begun > self.seconds:
-            return f"the time limit of {self.seconds:g} s"
         return ""
 
     @property
