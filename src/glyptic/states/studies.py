@@ -18,7 +18,7 @@ from glyptic.figures import COLOURS, drawn, save_as
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import AnyFormat, as_format
 from glyptic.states.budget import MOST_STATES
-from glyptic.states.intended import Intended, first_difference, of_automaton
+from glyptic.states.intended import Intended, NoDifference, first_difference, of_automaton
 from glyptic.states.machines import spelt
 from glyptic.text import table
 
@@ -27,7 +27,10 @@ Build = Callable[[AnyFormat], Transformer]
 
 @dataclass(frozen=True)
 class InFormat:
-    """A construction in one format; `first` is the shortest text with a wrong answer, `reason` why there is no machine."""
+    """A construction in one format; `first` is the shortest text with a wrong answer.
+
+    `reason` says why there is no machine; or, where there is one, up to which length no wrong answer was found.
+    """
 
     format: str
     states: int | None
@@ -106,13 +109,18 @@ def _in_format(build: Build, format: str, meant: Intended, states: int, yes: str
     except GlypticError as error:
         return InFormat(named, None, None, None, None, reason=str(error))
     language = machine.language(yes)
-    first = first_difference(machine, meant, yes, no)
-    said = "" if first is None else machine.answer(first)
-    return InFormat(named, len(machine), len(language.moves), is_aperiodic(np.array(language.moves), 5000), first, said)
+    sizes = (len(machine), len(language.moves), is_aperiodic(np.array(language.moves), 5000))
+    try:
+        first = first_difference(machine, meant, yes, no)
+    except NoDifference as none:
+        return InFormat(named, *sizes, None, reason=f"no difference up to length {none.length}")
+    return InFormat(named, *sizes, first, "" if first is None else machine.answer(first))
 
 
 def _cells(row: InFormat) -> tuple[Any, ...]:
     if row.states is None:
         return row.format, "–", "–", "–", row.reason
+    if row.reason:
+        return row.format, f"{row.states:,}", f"{row.minimal:,}", "–", row.reason
     wrong = ("never", "") if row.first is None else (len(row.first), spelt(row.first, row.first))
     return (row.format, f"{row.states:,}", f"{row.minimal:,}", *wrong)
