@@ -58,6 +58,17 @@ def test_bad_questions_are_one_sentence(words: list[str], why: str, capsys) -> N
     assert why in error and "Traceback" not in error
 
 
+def test_refusals_name_flags(capsys) -> None:
+    """What is called states= in Python is --states here, and where the time is over it is the time that can be raised."""
+    states, seconds = ["--format", "fixed:8", "--states", "1000"], ["--format", "fixed:8", "--states", "9999999", "--seconds", "0.3"]
+    for words, raised in ((states, "or raise --states"), (seconds, "or raise --seconds")):
+        assert main(["machine", "averaging-majority", *words]) == 2
+        error = capsys.readouterr().err
+        assert raised in error and error.count(" raise ") == 1 and "states=" not in error and error.count("\n") == 1
+    table = said(capsys, "averaging-majority", "--formats", "fixed:1,fixed:3", "--states", "100", "--language", "majority")
+    assert "or raise --states" in table and "states=" not in table
+
+
 def test_flags_are_checked_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path) -> None:
     def search(*given, **more):
         raise AssertionError("a search was begun")

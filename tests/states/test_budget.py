@@ -7,6 +7,7 @@ import time
 import pytest
 
 from glyptic import programs
+from glyptic.exact import Transformer
 from glyptic.states import TooManyStates
 from glyptic.states.budget import Budget, SearchProgress
 from glyptic.states.extraction import extract
@@ -92,3 +93,16 @@ def test_progress_is_told_twice_a_second_at_most(monkeypatch: pytest.MonkeyPatch
         now[0] = step / 8
         limit.tell(step, 1)
     assert [each.states for each in told] == [4, 8, 12, 16, 20, 24, 28, 32, 36]
+
+
+def test_states_are_counted_before_a_table_is_made_of_them() -> None:
+    """Positions times tokens, also where there are no layers; and the bytes of all moves."""
+    none = Transformer.of("fixed:2", "abc", ["x"], [[0], [1], [2]], [[1], [-1]], ["YES", "NO"], period=1)
+    assert len(none.machine(states=4)) == 4
+    for states, length, said in ((1, None, "1 positions of 3 tokens are 4 states"), (200_000, 10**5, "are 300,001 states")):
+        with pytest.raises(TooManyStates, match=said + r", which passed the budget of .* states; .* or raise states="):
+            none.machine(states, length=length)
+    tokens = [f"t{k}" for k in range(30_000)]
+    many = Transformer.of("fixed:1", tokens, ["x"], [[0]] * len(tokens), [[1], [-1]], ["YES", "NO"], period=1)
+    with pytest.raises(TooManyStates, match="30,001 states, which passed the budget of 2,048 MB"):
+        many.machine()

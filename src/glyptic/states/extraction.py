@@ -142,9 +142,7 @@ def embedding_machine(at: Positionwise, length: int | None, budget: Budget, trac
         there = f"{transformer!r} has {transformer.max_length:,} positions"
         raise InputError(f"length is {length:,}, and {there}; give a smaller length.")
     tokens, longest = len(transformer.vocabulary), len(transformer.position_embedding) if length is None else length
-    if longest > budget.states:  # a state at least for each length
-        told = f"inputs of up to {longest:,} tokens have at least as many states, over the budget of {budget.states:,}"
-        raise TooManyStates(f"{told}; give a smaller length, or a larger budget.", 0, 0, 0)
+    _afford(longest, tokens, budget)
     rows, following = next_rows(transformer, length)
     vectors, numbers = RowTable(transformer.width * (2 if traced else 1)), {}
     for row in dict.fromkeys(rows.tolist()):
@@ -156,6 +154,16 @@ def embedding_machine(at: Positionwise, length: int | None, budget: Budget, trac
     moves[0], goes_on = 1 + np.arange(tokens), np.repeat(following >= 0, tokens)
     moves[1:][goes_on] = np.repeat(1 + following * tokens, tokens)[goes_on, None] + np.arange(tokens)
     return VectorMachine(moves, outputs, vectors.rows.copy())
+
+
+def _afford(positions: int, tokens: int, budget: Budget) -> None:
+    """Refuse positions and tokens before a table is made of them: a state for each of both, and of each state every move."""
+    budget.ask()
+    states = 1 + positions * tokens
+    passed = budget.over(states, 4 * states * tokens)
+    if passed:
+        told = f"{positions:,} positions of {tokens:,} tokens are {states:,} states, which passed {passed}"
+        raise TooManyStates(f"{told}; give a smaller length or vocabulary, or {budget.remedy(passed)}.", 0, 0, 0)
 
 
 def next_rows(transformer: Transformer, length: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +188,7 @@ def _final_norm(at: Positionwise, below: VectorMachine, budget: Budget, stages: 
     while done < len(states):
         rows = states.rows[done:].copy()
         done = len(states)
-        budget.ask()
+        budget.ask(done, states.nbytes)
         following = np.full((len(rows), below.moves.shape[1]), -1, np.int32)
         for token in range(below.moves.shape[1]):
             there = np.flatnonzero(below.moves[rows[:, 0], token] >= 0)

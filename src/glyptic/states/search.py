@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glyptic.states.budget import REMEDY, Budget, TooManyStates
+from glyptic.states.budget import Budget, TooManyStates
 from glyptic.states.columns import FAILURE, FIRST, NEVER, OUTPUT, STATE, HeadColumns, columns_of
 from glyptic.states.journal import SearchJournal, need, within
 from glyptic.states.normalisers import HARD, HeadLetters, normaliser
@@ -363,7 +363,7 @@ class LayerSearch:
         where = f"; of head {worst[0]} the query number {worst[1]} has {count} different tables" if most else ""
         return TooManyStates(
             f"layer {self.layer} passed {passed}: {len(rows):,} states were found, {frontier:,} of them not yet followed"
-            f"{where}; {REMEDY}.",
+            f"{where}; {self.budget.remedy(passed)}.",
             len(rows),
             frontier,
             self.layer,

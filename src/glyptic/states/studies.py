@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from glyptic.extras import matplotlib
 from glyptic.figures import COLOURS, drawn, save_as
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import AnyFormat, as_format
-from glyptic.states.budget import MOST_STATES
+from glyptic.states.budget import IN_PYTHON, MOST_STATES, Budget
+from glyptic.states.extraction import extract
 from glyptic.states.intended import Intended, NoDifference, first_difference, of_automaton
-from glyptic.states.machines import spelt
+from glyptic.states.machines import of_extracted, spelt
 from glyptic.text import table
 
 Build = Callable[[AnyFormat], Transformer]
@@ -81,8 +82,11 @@ def by_precision(
     states: int = MOST_STATES,
     yes: str = "YES",
     no: str = "NO",
+    names: Mapping[str, str] = IN_PYTHON,
 ) -> ByPrecision:
     """A construction's machine in each format, compared with the language that it is meant to decide.
+
+    `names` says by which name a refusal tells to raise `states`.
 
     >>> from glyptic import programs
     >>> from glyptic.states.intended import majority
@@ -96,16 +100,17 @@ def by_precision(
     fixed:2      73        31                 31  1111111111111111000000000000000
     """
     meant = of_automaton(intended) if isinstance(intended, Automaton) else intended
-    rows = tuple(_in_format(build, format, meant, states, yes, no) for format in formats)
+    rows = tuple(_in_format(build, format, meant, Budget(states, names=names), yes, no) for format in formats)
     return ByPrecision(name or "the construction", meant.name, rows)
 
 
-def _in_format(build: Build, format: str, meant: Intended, states: int, yes: str, no: str) -> InFormat:
+def _in_format(build: Build, format: str, meant: Intended, budget: Budget, yes: str, no: str) -> InFormat:
     from glyptic.states.kinds import is_aperiodic
 
     named = str(as_format(format))
     try:
-        machine = build(as_format(format)).machine(states)
+        transformer = build(as_format(format))
+        machine = of_extracted(transformer, extract(transformer, budget))
     except GlypticError as error:
         return InFormat(named, None, None, None, None, reason=str(error))
     language = machine.language(yes)
