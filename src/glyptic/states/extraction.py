@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.arguments import shown
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import UNDEFINED
 from glyptic.exact.stages import ErrorAt
@@ -30,6 +29,11 @@ _OF_A_HEAD = {*("query", "key", "value", "output"), *("query_bias", "key_bias", 
 _KNOWN_PARTS = {
     *("format", "vocabulary", "coordinates", "token_embedding", "position_embedding", "layers", "output", "answers"),
     *("options", "final_norm", "name", "history", "period", "output_bias"),
+}
+_CALLED = {
+    "embedding_norm": "an embedding norm",
+    **dict.fromkeys(("cosine", "sine"), "a rotary position"),
+    **dict.fromkeys(("distance_scores", "distance_keys", "distance_values"), "a table by distance"),
 }
 _KNOWN_OPTIONS = {"products", "attention", "scale", "mask", "norm", "answer", "ties"}
 
@@ -126,13 +130,15 @@ def refuse_unknown(transformer: Transformer) -> None:
         raise ModelError(f"{transformer.format} has infinitely many numbers, so there may be no automaton; take a finite format.")
     if transformer.options.mask == "full":
         raise ModelError("under a full mask earlier positions see later ones, so no prefix has a state; use a causal mask.")
-    heads = (head for layer in transformer.layers for head in layer.heads)
-    for part, known in ((transformer.options, _KNOWN_OPTIONS), (transformer, _KNOWN_PARTS), *((h, _OF_A_HEAD) for h in heads)):
+    heads = {f"layer {k}, head {h}: ": head for k, layer in enumerate(transformer.layers) for h, head in enumerate(layer.heads)}
+    known = [("", transformer.options, _KNOWN_OPTIONS), ("", transformer, _KNOWN_PARTS)]
+    for place, part, names in known + [(place, head, _OF_A_HEAD) for place, head in heads.items()]:  # type: ignore[operator]
         for each in fields(part):  # type: ignore[arg-type]
             given = getattr(part, each.name)
             default: Any = each.default
-            if each.name not in known and given is not None and not np.array_equal(given, default):
-                raise ModelError(f"the states of a transformer with {each.name} {shown(given)} are not known; leave it out.")
+            if each.name not in names and given is not None and not np.array_equal(given, default):
+                what = f"{place}what a state holds is not known where there is {_CALLED.get(each.name, each.name)} ({each.name})"
+                raise ModelError(f"{what}; claims on its inputs up to a length are decided by the other methods.")
 
 
 def embedding_machine(at: Positionwise, length: int | None, budget: Budget, traced: bool = False) -> VectorMachine:
