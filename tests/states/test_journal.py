@@ -80,12 +80,9 @@ def test_any_damaged_bit_is_told_in_a_sentence(tmp_path) -> None:
         data = bytearray(whole)
         data[place] ^= 1 << place % 7
         path.write_bytes(bytes(data))
-        try:
-            machine(transformer, journal=path)
-        except FileError as refused:
-            assert "is damaged" in str(refused), (place, refused)
-        else:  # a space among the header's fields, at most
-            assert whole[place : place + 1].isspace(), place
+        if not whole[place : place + 1].isspace():  # the header is filled up with spaces
+            with pytest.raises(FileError, match="is damaged"):
+                machine(transformer, journal=path)
 
 
 def test_impossible_numbers_are_refused_although_they_are_sealed(tmp_path) -> None:

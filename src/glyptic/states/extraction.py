@@ -130,10 +130,11 @@ def refuse_unknown(transformer: Transformer) -> None:
         raise ModelError(f"{transformer.format} has infinitely many numbers, so there may be no automaton; take a finite format.")
     if transformer.options.mask == "full":
         raise ModelError("under a full mask earlier positions see later ones, so no prefix has a state; use a causal mask.")
-    heads = {f"layer {k}, head {h}: ": head for k, layer in enumerate(transformer.layers) for h, head in enumerate(layer.heads)}
-    known = [("", transformer.options, _KNOWN_OPTIONS), ("", transformer, _KNOWN_PARTS)]
-    for place, part, names in known + [(place, head, _OF_A_HEAD) for place, head in heads.items()]:  # type: ignore[operator]
-        for each in fields(part):  # type: ignore[arg-type]
+    parts: list[tuple[str, Any, set[str]]] = [("", transformer.options, _KNOWN_OPTIONS), ("", transformer, _KNOWN_PARTS)]
+    for k, layer in enumerate(transformer.layers):
+        parts += [(f"layer {k}, head {h}: ", head, _OF_A_HEAD) for h, head in enumerate(layer.heads)]
+    for place, part, names in parts:
+        for each in fields(part):
             given = getattr(part, each.name)
             default: Any = each.default
             if each.name not in names and given is not None and not np.array_equal(given, default):

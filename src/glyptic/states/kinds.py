@@ -85,7 +85,7 @@ def kind_of(automaton: Automaton, elements: Annotated[int, Count()] = MOST_ELEME
     r_trivial = _ordered(small, shows)
     modulus = piecewise = local = None
     if monoid is not None:
-        modulus, piecewise, local = monoid.modulus(shows), monoid.left_trivial(shows) and r_trivial, monoid.locally_testable(shows)
+        modulus, piecewise, local = monoid.modulus(shows), monoid.left_trivial(shows), monoid.locally_testable(shows)
     elif finite or cofinite:
         piecewise = local = True  # a word that is long enough leads to one state, whatever came before and comes after
     if not r_trivial:
