@@ -88,9 +88,13 @@ class Budget:
         return inf if self.seconds is None else max(0.0, self.seconds - (time.monotonic() - self._begun))
 
     def remedy(self, passed: str) -> str:
-        """What helps where a limit is passed; it is raised by the name that it was set by, if it can be."""
-        names = [f", or raise {name}" for limit, name in self.names.items() if limit in passed]
-        return f"take a smaller format{''.join(names)}; a transformer that was normalized or has fewer coordinates needs fewer"
+        """What helps where a limit is passed."""
+        less = "a transformer that was normalized or has fewer coordinates needs fewer"
+        return f"take a smaller format{self.raised(passed)}; {less}"
+
+    def raised(self, passed: str) -> str:
+        """That a limit may be raised, by the name that it was set by; empty where it cannot be."""
+        return "".join(f", or raise {name}" for limit, name in self.names.items() if limit in passed)
 
     def ask(self, states: int = 0, nbytes: int = 0) -> None:
         """Refuse to go on once the time is over, or more than it may take was found."""

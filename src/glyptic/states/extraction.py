@@ -170,7 +170,7 @@ def _afford(positions: int, tokens: int, budget: Budget) -> None:
     passed = budget.over(states, 4 * states * tokens)
     if passed:
         told = f"{positions:,} positions of {tokens:,} tokens are {states:,} states, which passed {passed}"
-        raise TooManyStates(f"{told}; give a smaller length or vocabulary, or {budget.remedy(passed)}.", 0, 0, 0)
+        raise TooManyStates(f"{told}; give a smaller length or vocabulary{budget.raised(passed)}.", 0, 0, 0)
 
 
 def next_rows(transformer: Transformer, length: int | None) -> tuple[np.ndarray, np.ndarray]:

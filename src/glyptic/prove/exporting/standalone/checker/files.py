@@ -83,7 +83,8 @@ def check_manifest(folder: Path, report: Report) -> None:
         report.must(False, "", f"manifest.json cannot be read: {type(reason).__name__}")
         return
     known = manifest.get("kind") == KIND and type(version) is int and version == VERSION
-    report.must(known, "the manifest is that of an export", f"manifest.json is not of kind {KIND}, version {VERSION}")
+    if not known:
+        report.must(False, "", f"manifest.json is not of kind {KIND}, version {VERSION}")
     report.must(not wrong, "the files are those of the manifest", f"not as the manifest says: {', '.join(wrong)}")
 
 
