@@ -9,9 +9,12 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ import numpy as np
 from glyptic.errors import FileError, MissingExtra
 from glyptic.extras import matplotlib
 from glyptic.files import MARK, quoted_path, read_bytes, sentences, taken, write_together
+from glyptic.text import printable
 
 # Colours for any colour vision (Okabe and Ito); those that grey print makes alike are told apart by their strokes, below.
 COLOURS = {"theory": "#0072B2", "measured": "#D55E00", "good": "#009E73", "bad": "#CC3311", "muted": "#7A7A7A"}
@@ -282,8 +286,25 @@ def _drawn(figure: Any, pictures: Sequence[Path]) -> dict[Path, bytes]:
     if isinstance(figure, Blank):
         print(f"no figure is drawn: {figure.why}", file=sys.stderr)
         return {}
-    _finish(figure)
-    return {path: _bytes(figure, path) for path in pictures}
+    with _told_of_glyphs():
+        _finish(figure)
+        return {path: _bytes(figure, path) for path in pictures}
+
+
+@contextmanager
+def _told_of_glyphs() -> Iterator[None]:
+    """Of characters that the font lacks one sentence, in place of a warning for each; other warnings go their way."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = [re.match(r"Glyph (\d+) ", str(warning.message)) for warning in caught]
+    lacked = dict.fromkeys(chr(int(match[1])) for match in missing if match)
+    if lacked:
+        told = printable(" ".join(lacked))
+        print(f"the figure's font has no {told}, and boxes stand in their place; the table beside it has them.", file=sys.stderr)
+    for warning, match in zip(caught, missing, strict=True):
+        if match is None:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno, source=warning.source)
 
 
 def _bytes(figure: Any, path: Path) -> bytes:

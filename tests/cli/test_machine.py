@@ -2,6 +2,7 @@
 
 import pytest
 
+from glyptic import programs
 from glyptic.cli import main
 from glyptic.prove.exporting.standalone.checker.machine import check_machine
 from glyptic.states.machines import Machine
@@ -56,6 +57,17 @@ def test_bad_questions_are_one_sentence(words: list[str], why: str, capsys) -> N
     assert main(["machine", *words]) == 2
     error = capsys.readouterr().err
     assert why in error and "Traceback" not in error
+
+
+def test_refusals_name_flags(capsys) -> None:
+    """What is called states= in Python is --states here, and where the time is over it is the time that can be raised."""
+    states, seconds = ["--states", "1000"], ["--states", "9999999", "--seconds", "0.3"]
+    for words, raised in ((states, "or raise --states"), (seconds, "or raise --seconds")):
+        assert main(["machine", "averaging-majority", "--format", "fixed:8", *words]) == 2
+        error = capsys.readouterr().err
+        assert raised in error and error.count(" raise ") == 1 and "states=" not in error and error.count("\n") == 1
+    table = said(capsys, "averaging-majority", "--formats", "fixed:1,fixed:3", "--states", "100", "--language", "majority")
+    assert "or raise --states" in table and "states=" not in table
 
 
 def test_flags_are_checked_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path) -> None:
@@ -147,3 +159,13 @@ def test_one_clock_for_all(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     assert main(["machine", "factor:101", "--format", "fixed:2", "--seconds", "100", "--language", ".*101.*"]) == 2
     told = capsys.readouterr()
     assert "its kind was not told within the time limit" in told.out and "passed the time limit of 100 s" in told.err
+
+
+def test_names_that_the_font_lacks_are_told_once(tmp_path, capsys, recwarn) -> None:
+    """日 and 本 are boxes in the picture, and are in the table beside it; no warning of another's comes through."""
+    programs.open("same-ends", "fixed:2").replace(vocabulary=("日", "本")).save(tmp_path / "model")
+    said(capsys, "same-ends", "--format", "fixed:2", "--figure", str(tmp_path / "plain.svg"))
+    assert main(["machine", str(tmp_path / "model"), "--figure", str(tmp_path / "m.png")]) == 0
+    lacking = "the figure's font has no 日 本, and boxes stand in their place; the table beside it has them.\n"
+    assert capsys.readouterr().err == lacking and not [each for each in recwarn if "Glyph" in str(each.message)]
+    assert "日" in (tmp_path / "m.csv").read_text(encoding="utf-8")

@@ -292,3 +292,11 @@ def test_what_is_no_automaton_or_no_text_is_refused(wrong, said):
 def test_lists_make_the_same_automaton():
     assert Automaton(["0", "1"], [[0, 1], [0, 1]], {1}) == Automaton(("0", "1"), MOVES, frozenset({1}))
     assert hash(Automaton("01", [[0, 1], [0, 1]], [1])) == hash(Automaton(("0", "1"), MOVES, frozenset({1})))
+
+
+def test_symbols_of_several_characters_cannot_be_written_in_expressions() -> None:
+    with pytest.raises(InputError, match="every character is a symbol, so 'x y' cannot be written: make an Automaton"):
+        regular("x y", ("é", "x y"))
+    assert regular("é.*", ("é", "x y")).accepts(("é", "x y"))  # but a dot is any of them
+    with pytest.raises(InputError, match=r"is not in the alphabet 0 1\.$"):
+        regular("2", "01")

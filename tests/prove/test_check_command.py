@@ -160,6 +160,12 @@ def test_what_cannot_be_read_is_told_in_one_sentence(name, tmp_path, capsys):
     assert told.err.startswith("check.py: ") and told.err.count("\n") == 1 and "CLAIM" not in told.out.replace("THE CLAIM", "")
 
 
+@pytest.mark.parametrize("limit", ["1" * 5000, "-1", "²", "1e3", ""])
+def test_a_limit_that_is_none_is_named(limit, tmp_path, capsys):
+    assert status(tmp_path, GOOD["proved on values"](), "--limit", limit) == 2
+    assert capsys.readouterr().err == "check.py: --limit needs a number after it, of at most 18 digits.\n"
+
+
 def test_a_limit_leaves_the_rest_on_trust_and_says_so(tmp_path, capsys):
     assert status(tmp_path, GOOD["proved on values"](), "--limit", "20") == 0
     told = capsys.readouterr().out

@@ -83,9 +83,8 @@ def test_activations_of_a_claim_on_inputs_are_exported_and_checked_apart(tmp_pat
 def test_a_question_to_solvers_about_activations_is_refused_by_name():
     gelu = random_transformer("fixed:2", sizes=Sizes(layers=1, heads=0, width=2, hidden=1, activation="gelu"))
     claim = prove.Claim(prove.layers(gelu, free=["x0", "x1"]), prove.after("x0") >= -gelu.format.max)
-    verdict = prove.check(claim, workers=1, progress=False)
     with pytest.raises(InputError, match=r"feed_forward\.activation is gelu, and the question to solvers"):
-        folder._refuse(claim, verdict)
+        folder.check_claim(claim)
 
 
 @pytest.mark.parametrize("chosen", ["tanh", "relu", 1, None, ["gelu"]])

@@ -328,3 +328,13 @@ def test_what_export_does_not_go_with(words, says, tmp_path):
     with pytest.raises(GlypticError, match=says):
         run("prove", *words, "--export", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", [("--decisive",), ("--language", ".*1.*"), ("at-least:2",)])
+def test_what_cannot_be_exported_is_not_decided_first(words, tmp_path, monkeypatch):
+    from glyptic.prove.methods.states import deciding
+
+    monkeypatch.setattr(deciding, "machines_of", lambda *_: pytest.fail("the states were searched"))
+    with pytest.raises(GlypticError, match="a claim on every length is shown by the machine"):
+        run("prove", "occurs", *words, "--format", "fixed:2", "--export", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.prove.mutations import read_files, with_manifest, write_files
 
 from glyptic import languages, programs, prove
 from glyptic.exact import Transformer
@@ -136,3 +137,37 @@ def test_what_auto_decides_by_states_can_be_exported_and_checked(tmp_path: Path,
     export(tmp_path / "x", recognition(transformer, languages.regular(".*101.*")), verdict)
     assert main([str(tmp_path / "x"), "--limit", "40"]) == 0
     assert "Proved, at " in capsys.readouterr().out
+
+
+WRONG = {
+    "proved": [
+        *({"satisfying": n} for n in (0, 1, 509, 511)), *({"inputs": n} for n in (0, 1, 511)), {"failures": 1},
+        {"claim_sha256": None}, {"claim_sha256": "0" * 64},
+        *({"solvers": s} for s in ([], None, "159 states", [3], ["NO"], [""], {})),
+        *({"assumptions": a} for a in ([], None, [None], ["something else"], "x")),
+    ],
+    "refuted": [{"failures": 0}, {"failures": 1}, {"satisfying": 0}, {"inputs": 0}, {"inputs": 1, "failures": 400}],
+    "vacuous": [{"satisfying": 1}, {"inputs": 1}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_a_verdict_says_of_itself_must_be_possible(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts against the answer, and sentences that a search of states does not write; the manifest made anew."""
+    files = read_files(exported(tmp_path / "x", claims()[name]))
+    verdict = json.loads(files["verdict.json"])
+    for changes in ({}, *WRONG[name]):
+        changed = with_manifest({**files, "verdict.json": json.dumps({**verdict, **changes})})
+        write_files(tmp_path / "y", changed)
+        assert (main([str(tmp_path / "y"), "--limit", "40"]) == 0) is (not changes), changes
+        said = capsys.readouterr()
+        assert not changes or "CONTRADICTED " in said.out or said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("about", [{"version": v} for v in (3, True, 1.0, "1", None)] + [{"kind": "another"}])
+def test_another_manifest_is_refused(about: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = exported(tmp_path / "x", claims()["proved"])
+    file = folder / "manifest.json"
+    file.write_text(other(file.read_text(), lambda data: data.update(about)))
+    assert main([str(folder), "--limit", "40"]) == 1
+    assert "CONTRADICTED manifest.json is not of kind glyptic.prove.export, version 1" in capsys.readouterr().out

@@ -16,6 +16,7 @@ from glyptic.prove.certificates.rechecking import recheck
 from glyptic.prove.certificates.saving import load_certificate, save_certificate
 from glyptic.prove.claims import expressions as e
 from glyptic.prove.claims.conditions import ClaimError
+from glyptic.prove.methods.states import check as search_of_states
 from glyptic.prove.questions import decisiveness, defined_attention, equivalence, recognition
 from glyptic.states.intended import first_difference, majority
 
@@ -170,7 +171,7 @@ def test_lengths_beyond_the_budget_are_refused_before_anything_is_made() -> None
     from glyptic.states import TooManyStates
 
     endless = programs.open("occurs", "fixed:2")
-    with pytest.raises(TooManyStates, match="at least as many states"):
+    with pytest.raises(TooManyStates, match=r"100,000,000 positions of 2 tokens are 200,000,001 states, .* smaller length"):
         endless.machine(length=10**8)
     assert "more than 2^15000" in describe(decisiveness(endless, max_length=15_000))
 
@@ -180,7 +181,7 @@ def test_long_inputs_are_decided_or_given_up_in_time() -> None:
     occurs = programs.open("occurs", "fixed:2")
     assert isinstance(prove.decisive(occurs, 20_000, progress=False), Proved)
     start = time.process_time()
-    late = prove.decisive(occurs, 10**5, seconds=1e-3, progress=False)
+    late = prove.decisive(occurs, 90_000, seconds=1e-3, progress=False)
     assert isinstance(late, Unknown) and "time limit" in late.reason and time.process_time() - start < 10
 
 
@@ -272,3 +273,10 @@ def test_coordinates_where_every_input_is_undefined_are_never_read(kind: str, no
             by_states = check(claim, method="states")
             assert isinstance(by_states, Refuted) and by_states.counterexample.input == ("0",)
         assert isinstance(check(claim, method="enumerate"), Refuted)
+
+
+def test_an_unknown_answer_names_no_option_that_there_is_not() -> None:
+    claim = recognition(programs.open("averaging-majority", "fixed:8"), regular(".*1.*"))
+    for states, seconds, raised in ((1000, None, "smaller format; a"), (10**8, 0.3, ", or raise the time limit; a")):
+        found = search_of_states(claim, states=states, seconds=seconds)
+        assert isinstance(found, Unknown) and raised in found.reason and "states=" not in found.reason

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from glyptic import programs
+from glyptic.exact import Transformer
 from glyptic.states import TooManyStates
 from glyptic.states.budget import Budget, SearchProgress
 from glyptic.states.extraction import extract
+from glyptic.states.search import LayerSearch
 
 
 def test_bytes_are_bounded() -> None:
@@ -39,6 +43,26 @@ def test_what_is_over_is_said_and_what_is_not_is_not() -> None:
     assert budget.over(0, (1 << 20) + 1) == "the budget of 1 MB"
     assert Budget(seconds=0.0).over(0, 0) == "the time limit of 0 s" and Budget(seconds=0.0).left == 0
     assert Budget().left == float("inf")
+    assert Budget(states=10, seconds=0.0).over(11, 1 << 40) == "the time limit of 0 s"  # whoever set a time is told of it first
+
+
+def test_a_refusal_itself_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 150,000 rows of many columns the different tables are counted among some of them."""
+    taken = []
+    refusal = LayerSearch._refusal
+
+    def timed(*given) -> TooManyStates:
+        before = time.thread_time()
+        refused = refusal(*given)
+        taken.append(time.thread_time() - before)
+        return refused
+
+    monkeypatch.setattr(LayerSearch, "_refusal", timed)
+    with pytest.raises(TooManyStates, match=r"has at least [\d,]+ different tables"):
+        programs.open("averaging-majority", "fixed:8").machine(150_000)
+    assert taken[0] < 2
+    with pytest.raises(TooManyStates, match=r"has 101 different tables"):
+        programs.open("averaging-majority", "fixed:3").machine(100)
 
 
 def test_progress_is_told_with_the_layer_the_states_and_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +93,17 @@ def test_progress_is_told_twice_a_second_at_most(monkeypatch: pytest.MonkeyPatch
         now[0] = step / 8
         limit.tell(step, 1)
     assert [each.states for each in told] == [4, 8, 12, 16, 20, 24, 28, 32, 36]
+
+
+def test_states_are_counted_before_a_table_is_made_of_them() -> None:
+    """Positions times tokens, also where there are no layers; and the bytes of all moves."""
+    none = Transformer.of("fixed:2", "abc", ["x"], [[0], [1], [2]], [[1], [-1]], ["YES", "NO"], period=1)
+    assert len(none.machine(states=4)) == 4
+    less = "; give a smaller length or vocabulary"
+    for states, length, said in ((1, None, "1 positions of 3 tokens are 4 states"), (200_000, 10**5, "are 300,001 states")):
+        with pytest.raises(TooManyStates, match=rf"{said}, which passed the budget of .* states{less}, or raise states=\.$"):
+            none.machine(states, length=length)
+    tokens = [f"t{k}" for k in range(30_000)]
+    many = Transformer.of("fixed:1", tokens, ["x"], [[0]] * len(tokens), [[1], [-1]], ["YES", "NO"], period=1)
+    with pytest.raises(TooManyStates, match=rf"30,001 states, which passed the budget of 2,048 MB{less}\."):
+        many.machine()

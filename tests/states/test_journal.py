@@ -70,6 +70,21 @@ def test_journals_of_others_are_refused(tmp_path) -> None:
         machine(programs.open("occurs", "fixed:2"), journal=path)
 
 
+def test_any_damaged_bit_is_told_in_a_sentence(tmp_path) -> None:
+    """One bit of each byte of the header, and of some bytes of what follows."""
+    transformer, path = programs.open("occurs", "fixed:2"), tmp_path / "journal"
+    machine(transformer, journal=path)
+    whole = path.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    for place in (*range(header), *range(header, len(whole), 37)):
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 7
+        path.write_bytes(bytes(data))
+        if not whole[place : place + 1].isspace():  # the header is filled up with spaces
+            with pytest.raises(FileError, match="is damaged"):
+                machine(transformer, journal=path)
+
+
 def test_impossible_numbers_are_refused_although_they_are_sealed(tmp_path) -> None:
     """Whoever can write a journal can seal it: numbers that lead out of a table do not come to compiled code."""
     transformer, refused = programs.open("averaging-majority", "fixed:2"), 0

@@ -7,6 +7,7 @@ import pytest
 from tests.states.sampling import sampled
 
 from glyptic import programs
+from glyptic.errors import InputError
 from glyptic.languages import regular, tomita
 from glyptic.languages.automata import Automaton
 from glyptic.states import TooManyStates, kind_of, machine
@@ -104,6 +105,23 @@ def test_positions_in_turn_count_modulo_their_period() -> None:
 
 def test_a_monoid_that_is_too_large_is_not_decided() -> None:
     kind = kind_of(programs.open("averaging-majority", "fixed:3").machine().language(), 50)
-    assert kind.elements is None and kind.star_free is None and kind.piecewise_testable is None
+    assert kind.elements is None and kind.star_free is None and kind.locally_testable is None
     assert "not decided" in str(kind)
     assert is_aperiodic(np.array([[1, 0], [0, 1]]), 1) is None
+
+
+def test_what_the_automaton_alone_shows_is_decided_without_its_monoid() -> None:
+    """Whatever is said of a monoid that is too large is what is said of it where it is listed."""
+    names, decided = ("star_free", "modulus", "r_trivial", "piecewise_testable", "locally_testable"), set()
+    for text in ("(0*10*1)*0*", "0|01|110", "~(0|01)", ".*01.*", "0*1.*", ".*1", "(01)*", ".*"):
+        small, whole = kind_of(regular(text), 1), kind_of(regular(text))
+        for name in names:
+            said = getattr(small, name)
+            assert said is None or said == getattr(whole, name), (text, name)
+            decided |= {name} if said is not None else set()
+        assert all(getattr(small, name) is not False or name in small.shows for name in ("star_free", "piecewise_testable"))
+    assert decided == {"star_free", "r_trivial", "piecewise_testable", "locally_testable"}
+    assert kind_of(regular("(0*10*1)*0*"), 1).piecewise_testable is False
+    for elements in (0, -1):
+        with pytest.raises(InputError, match="elements"):
+            kind_of(regular("0*"), elements)

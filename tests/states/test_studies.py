@@ -6,6 +6,7 @@ import pytest
 
 from glyptic import languages, programs
 from glyptic.errors import InputError
+from glyptic.states import intended
 from glyptic.states.intended import balanced, first_difference, majority, of_automaton
 from glyptic.states.studies import by_precision
 
@@ -17,6 +18,14 @@ def test_by_precision() -> None:
     counts = by_precision(lambda f: programs.open("at-least:5", f), ["fixed:2", "fixed:3"], languages.regular(".*" + "1.*" * 5))
     assert counts.rows[0].states is None and "counts to 5" in counts.rows[0].reason and counts.rows[1].first is None
     assert "never" in str(counts) and "–" in str(counts)
+
+
+def test_a_format_in_which_no_difference_is_found_keeps_its_row(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    monkeypatch.setattr(intended, "_MOST_PAIRS", 5000)
+    found = by_precision(lambda f: programs.open("averaging-majority", f), ["fixed:1", "fixed:3"], majority("1", "01"))
+    assert [row.states for row in found.rows] == [15, 309] and len(found.rows[0].first) == 7 and found.rows[1].first is None
+    assert found.rows[1].reason.startswith("no difference up to length ") and found.rows[1].reason in str(found)
+    assert "never" not in str(found) and (tmp_path / "p.svg") in found.figure(tmp_path / "p.svg")
 
 
 def test_brackets_leave_the_language_at_depth_three() -> None:

@@ -62,7 +62,7 @@ class MachineCommand:
 
     def main(self) -> int:
         from glyptic import programs
-        from glyptic.states.budget import Budget
+        from glyptic.states.budget import ON_COMMAND_LINE, Budget
         from glyptic.states.extraction import Searched, extract
         from glyptic.states.machines import of_extracted
 
@@ -72,7 +72,8 @@ class MachineCommand:
         transformer = programs.open(self.model, self.format)
         intended = self._checked(transformer)
         with progress_bar() as report:
-            budget = Budget(self.states, seconds=self.seconds, report=report)  # one clock for all that follows
+            # one clock for all that follows
+            budget = Budget(self.states, seconds=self.seconds, report=report, names=ON_COMMAND_LINE)
             searched = None if self.out is None else Searched()
             found = extract(transformer, budget, length=self.length, journal=self.journal, searched=searched)
             machine = of_extracted(transformer, found)
@@ -132,6 +133,7 @@ class MachineCommand:
     def _table(self) -> int:
         from glyptic import programs
         from glyptic.numbers import as_format
+        from glyptic.states.budget import ON_COMMAND_LINE
         from glyptic.states.studies import by_precision
 
         if self.language is None:
@@ -141,7 +143,7 @@ class MachineCommand:
             raise InputError("--formats names no format; write some with commas between them, such as fixed:1,fixed:2.")
         found = by_precision(
             lambda format: programs.open(self.model, format), formats, self._intended(self._vocabulary(formats)),
-            name=self.model, states=self.states,
+            name=self.model, states=self.states, names=ON_COMMAND_LINE,
         )  # fmt: skip
         print(found)
         if self.figure is not None:

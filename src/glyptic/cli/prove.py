@@ -151,6 +151,14 @@ class ProveCommand:
         assert self.export is not None
         check_target(self.export)
 
+    def _check_exported(self, claim: Claim) -> None:
+        """A claim that could not be exported, before it is decided."""
+        if self.export is not None:
+            from glyptic.prove.checking import in_format
+            from glyptic.prove.exporting.folder import check_claim
+
+            check_claim(in_format(claim, None))
+
     def _export(self, claim: Claim, verdict: Verdict) -> None:
         """The folder, if one is asked for."""
         if self.export is None:
@@ -172,6 +180,7 @@ class ProveCommand:
             raise InputError(f"--export is for one format; --formats names {len(scopes)}.")
         format, products = read_scope(scopes[0])
         claim = theorem(name).claim(format, products)
+        self._check_exported(claim)
         verdict = smt.check(claim, format, terms=self.terms, **self._limits())
         print(verdict)
         self._export(claim, verdict)
@@ -184,6 +193,8 @@ class ProveCommand:
         from glyptic.text import printable
 
         assert self.recheck is not None
+        if self.export is not None:
+            self._check_exported(load_certificate(self.recheck)[0])
         words = [word for word in (self.model, self.other) if word]
         models = [programs.open(word, self.format) for word in words] or None
         result = recheck(self.recheck, models=models, count_all=self.count_all, **self._rechecking())
@@ -214,6 +225,7 @@ class ProveCommand:
             from glyptic.prove.certificates.saving import check_place, save_certificate
 
             check_place(self.certificate)
+        self._check_exported(claim)
         verdict = check(claim, journal=self.journal, count_all=self.count_all, **self._running())
         if self.latex:
             print(verdict.to_latex(assumptions=True))

@@ -219,7 +219,9 @@ class _Parser:
         symbol = self.text[begun]
         self.at += 1
         if symbol != "." and symbol not in self.alphabet:
-            known = " ".join(self.alphabet)
+            longer = next((each for each in self.alphabet if len(each) > 1), None)
+            remedy = f"; in expressions every character is a symbol, so {longer!r} cannot be written: make an Automaton"
+            known = " ".join(self.alphabet) + (remedy if longer else "")
             raise InputError(f"{self.text!r}: {symbol!r} at place {begun} is not in the alphabet {known}.")
         return self.all.either(*map(self.all.symbol, self.alphabet if symbol == "." else (symbol,)))
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from glyptic.arguments import shown
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import UNDEFINED
 from glyptic.exact.stages import ErrorAt
@@ -30,6 +29,11 @@ _OF_A_HEAD = {*("query", "key", "value", "output"), *("query_bias", "key_bias", 
 _KNOWN_PARTS = {
     *("format", "vocabulary", "coordinates", "token_embedding", "position_embedding", "layers", "output", "answers"),
     *("options", "final_norm", "name", "history", "period", "output_bias"),
+}
+_CALLED = {
+    "embedding_norm": "an embedding norm",
+    **dict.fromkeys(("cosine", "sine"), "a rotary position"),
+    **dict.fromkeys(("distance_scores", "distance_keys", "distance_values"), "a table by distance"),
 }
 _KNOWN_OPTIONS = {"products", "attention", "scale", "mask", "norm", "answer", "ties"}
 
@@ -126,13 +130,16 @@ def refuse_unknown(transformer: Transformer) -> None:
         raise ModelError(f"{transformer.format} has infinitely many numbers, so there may be no automaton; take a finite format.")
     if transformer.options.mask == "full":
         raise ModelError("under a full mask earlier positions see later ones, so no prefix has a state; use a causal mask.")
-    heads = (head for layer in transformer.layers for head in layer.heads)
-    for part, known in ((transformer.options, _KNOWN_OPTIONS), (transformer, _KNOWN_PARTS), *((h, _OF_A_HEAD) for h in heads)):
-        for each in fields(part):  # type: ignore[arg-type]
+    parts: list[tuple[str, Any, set[str]]] = [("", transformer.options, _KNOWN_OPTIONS), ("", transformer, _KNOWN_PARTS)]
+    for k, layer in enumerate(transformer.layers):
+        parts += [(f"layer {k}, head {h}: ", head, _OF_A_HEAD) for h, head in enumerate(layer.heads)]
+    for place, part, names in parts:
+        for each in fields(part):
             given = getattr(part, each.name)
             default: Any = each.default
-            if each.name not in known and given is not None and not np.array_equal(given, default):
-                raise ModelError(f"the states of a transformer with {each.name} {shown(given)} are not known; leave it out.")
+            if each.name not in names and given is not None and not np.array_equal(given, default):
+                what = f"{place}what a state holds is not known where there is {_CALLED.get(each.name, each.name)} ({each.name})"
+                raise ModelError(f"{what}; claims on its inputs up to a length are decided by the other methods.")
 
 
 def embedding_machine(at: Positionwise, length: int | None, budget: Budget, traced: bool = False) -> VectorMachine:
@@ -142,9 +149,7 @@ def embedding_machine(at: Positionwise, length: int | None, budget: Budget, trac
         there = f"{transformer!r} has {transformer.max_length:,} positions"
         raise InputError(f"length is {length:,}, and {there}; give a smaller length.")
     tokens, longest = len(transformer.vocabulary), len(transformer.position_embedding) if length is None else length
-    if longest > budget.states:  # a state at least for each length
-        told = f"inputs of up to {longest:,} tokens have at least as many states, over the budget of {budget.states:,}"
-        raise TooManyStates(f"{told}; give a smaller length, or a larger budget.", 0, 0, 0)
+    _afford(longest, tokens, budget)
     rows, following = next_rows(transformer, length)
     vectors, numbers = RowTable(transformer.width * (2 if traced else 1)), {}
     for row in dict.fromkeys(rows.tolist()):
@@ -156,6 +161,16 @@ def embedding_machine(at: Positionwise, length: int | None, budget: Budget, trac
     moves[0], goes_on = 1 + np.arange(tokens), np.repeat(following >= 0, tokens)
     moves[1:][goes_on] = np.repeat(1 + following * tokens, tokens)[goes_on, None] + np.arange(tokens)
     return VectorMachine(moves, outputs, vectors.rows.copy())
+
+
+def _afford(positions: int, tokens: int, budget: Budget) -> None:
+    """Refuse positions and tokens before a table is made of them: a state for each of both, and of each state every move."""
+    budget.ask()
+    states = 1 + positions * tokens
+    passed = budget.over(states, 4 * states * tokens)
+    if passed:
+        told = f"{positions:,} positions of {tokens:,} tokens are {states:,} states, which passed {passed}"
+        raise TooManyStates(f"{told}; give a smaller length or vocabulary{budget.raised(passed)}.", 0, 0, 0)
 
 
 def next_rows(transformer: Transformer, length: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +195,7 @@ def _final_norm(at: Positionwise, below: VectorMachine, budget: Budget, stages: 
     while done < len(states):
         rows = states.rows[done:].copy()
         done = len(states)
-        budget.ask()
+        budget.ask(done, states.nbytes)
         following = np.full((len(rows), below.moves.shape[1]), -1, np.int32)
         for token in range(below.moves.shape[1]):
             there = np.flatnonzero(below.moves[rows[:, 0], token] >= 0)

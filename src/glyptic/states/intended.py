@@ -14,6 +14,14 @@ from glyptic.states.machines import Machine
 _MOST_PAIRS = 2_000_000
 
 
+class NoDifference(InputError):
+    """None was found among as many pairs as are looked at, up to a `length`: there may be one farther on."""
+
+    def __init__(self, name: str, length: int, pairs: int) -> None:
+        super().__init__(f"no difference from {name} was found up to length {length}, among {pairs:,} pairs.")
+        self.length = length
+
+
 @dataclass(frozen=True)
 class Intended:
     """A language by a state that each token moves, and which states are in it; there may be infinitely many.
@@ -79,8 +87,8 @@ def first_difference(
 
     Where `no` is None, texts that are not in the language may get any answer but yes.
 
-    Where the language has infinitely many states the search ends with the first difference, or, after two million pairs, with a
-    refusal that says how far it came.
+    Where the language has infinitely many states the search ends with the first difference, or, after two million pairs, with
+    `NoDifference`, which says how far it came.
 
     >>> from glyptic import programs
     >>> "".join(first_difference(programs.open("averaging-majority", "fixed:1").machine(), majority("1", "01")))
@@ -105,7 +113,7 @@ def first_difference(
                 return _word(machine, came, len(came) - 1)
         if len(queue) > _MOST_PAIRS:
             length = len(_word(machine, came, place))
-            raise InputError(f"no difference from {intended.name} was found up to length {length}, among {len(queue):,} pairs.")
+            raise NoDifference(intended.name, length, len(queue))
     return None
 
 

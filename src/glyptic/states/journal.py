@@ -62,8 +62,7 @@ class SearchJournal:
         return time.monotonic() - self.written > _EVERY
 
     def write(self) -> None:
-        about = {"kind": "glyptic.states.journal", "asked": self.asked, "sealed": _seal(self.arrays)}
-        write_whole(self.path, save(self.arrays, about), "the journal")
+        write_whole(self.path, save(self.arrays, _header(self.asked, self.arrays)), "the journal")
         self.written = time.monotonic()
 
     def _read(self) -> Arrays:
@@ -71,22 +70,24 @@ class SearchJournal:
         try:
             with safe_open(self.path, "np") as file:
                 about, arrays = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError, ValueError) as error:
+        except (SafetensorError, OSError, ValueError, TypeError) as error:
             kind = type(error).__name__
-            raise FileError(f"{shown} is no journal of a search ({kind}); remove it, or choose another.") from None
-        if about.get("kind") != "glyptic.states.journal" or about.get("sealed") != _seal(arrays):
+            raise FileError(f"{shown} is no journal of a search, or is damaged ({kind}); remove it, or choose another.") from None
+        asked = about.get("asked", "")
+        if about != _header(asked, arrays):
             raise FileError(f"{shown} is no journal of a search, or is damaged; remove it, or choose another.")
-        if about["asked"] != self.asked:
+        if asked != self.asked:
             raise FileError(f"{shown} is the journal of another transformer, length or format; choose another file.")
         return arrays
 
 
-def _seal(arrays: Arrays) -> str:
-    digest = hashlib.sha256()
+def _header(asked: str, arrays: Arrays) -> dict[str, str]:
+    """All that the file says beside its arrays; the seal is over these and the question."""
+    digest = hashlib.sha256(asked.encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name}{array.dtype}{array.shape}".encode() + array.tobytes())
-    return digest.hexdigest()
+    return {"kind": "glyptic.states.journal", "asked": asked, "sealed": digest.hexdigest()}
 
 
 def need(possible: bool) -> None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import lcm
+from typing import Annotated
 
 import numpy as np
 
-from glyptic.arguments import checked
+from glyptic.arguments import Count, checked
 from glyptic.languages.automata import Automaton
 from glyptic.states.classes import Asked
 from glyptic.states.expressions import quoted
@@ -56,8 +57,10 @@ class LanguageKind:
 
 
 @checked
-def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS, asked: Asked | None = None) -> LanguageKind:
+def kind_of(automaton: Automaton, elements: Annotated[int, Count()] = MOST_ELEMENTS, asked: Asked | None = None) -> LanguageKind:
     """What kind of language an automaton has; `asked` is called now and then, and may raise.
+
+    A monoid of more `elements` is not listed; then what the automaton alone does not show is not decided.
 
     >>> from glyptic.languages import regular
     >>> print(kind_of(regular(".*01.*")))
@@ -80,14 +83,18 @@ def kind_of(automaton: Automaton, elements: int = MOST_ELEMENTS, asked: Asked | 
     universal = _first(small, ~accepting, shows, "universal", "it lacks")
     finite, cofinite = _ends(small, accepting, shows, "finite", "has"), _ends(small, ~accepting, shows, "cofinite", "lacks")
     r_trivial = _ordered(small, shows)
-    star_free = modulus = piecewise = local = None
+    modulus = piecewise = local = None
     if monoid is not None:
-        modulus = monoid.modulus(shows)
-        star_free = modulus == 1
-        piecewise = monoid.left_trivial(shows) and r_trivial
-        if not r_trivial:
-            shows["piecewise_testable"] = shows["r_trivial"]
-        local = monoid.locally_testable(shows)
+        modulus, piecewise, local = monoid.modulus(shows), monoid.left_trivial(shows), monoid.locally_testable(shows)
+    elif finite or cofinite:
+        piecewise = local = True  # a word that is long enough leads to one state, whatever came before and comes after
+    if not r_trivial:
+        piecewise, shows["piecewise_testable"] = False, shows["r_trivial"]
+    elif modulus is None:
+        modulus, shows["star_free"] = 1, shows["r_trivial"]  # no word leads states round, for none is met again
+    star_free = None if modulus is None else modulus == 1
+    if local is None and star_free is False:
+        local, shows["locally_testable"] = False, shows["star_free"]
     return LanguageKind(
         automaton.name, len(moves), None if monoid is None else len(monoid.maps), empty, universal, finite, cofinite, star_free,
         None if modulus in (None, 1) else modulus, r_trivial, piecewise, local, shows,

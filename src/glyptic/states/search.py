@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glyptic.states.budget import REMEDY, Budget, TooManyStates
+from glyptic.states.budget import Budget, TooManyStates
 from glyptic.states.columns import FAILURE, FIRST, NEVER, OUTPUT, STATE, HeadColumns, columns_of
 from glyptic.states.journal import SearchJournal, need, within
 from glyptic.states.normalisers import HARD, HeadLetters, normaliser
@@ -26,6 +26,7 @@ _CHUNK_BYTES = 1 << 26  # of rows that are followed at once
 _CELLS = 1 << 22  # entries of rows that are made between two questions whether to go on
 _AHEAD, _FARTHEST = 256, 1 << 14  # states that are looked ahead at first, and at most
 _SEEN = 1 << 16
+_LOOKED_AT = 1 << 22  # entries of rows that a refusal counts tables in
 
 
 class LayerSearch:
@@ -347,18 +348,22 @@ class LayerSearch:
         """Which head and which query have the most different tables."""
         most, worst = 0, (None, None)
         rows = self.table.rows
+        every = -(-rows.size // _LOOKED_AT)  # of the rows so many are looked at that the refusal does not take long itself
+        looked_at = rows[::every]
         for h, head in enumerate(self.heads):
             bounds = head.normaliser.bounds
             for query in range((head.nodes.stop - head.nodes.start) // bounds):
                 nodes = np.arange(head.nodes.start + query * bounds, head.nodes.start + (query + 1) * bounds)
                 mixtures = head.mixtures.start + np.flatnonzero(head.query // bounds == query)
-                different = len(np.unique(rows[:, np.concatenate([nodes, mixtures])], axis=0))
-                if different > most:
-                    most, worst = different, (h, query)  # type: ignore[assignment]
-        where = f"; of head {worst[0]} the query number {worst[1]} has {most:,} different tables" if most else ""
+                tables = RowTable(len(nodes) + len(mixtures), self.dtype)
+                tables.add(looked_at[:, np.concatenate([nodes, mixtures])])
+                if len(tables) > most:
+                    most, worst = len(tables), (h, query)  # type: ignore[assignment]
+        count = f"{most:,}" if every == 1 else f"at least {most:,}"
+        where = f"; of head {worst[0]} the query number {worst[1]} has {count} different tables" if most else ""
         return TooManyStates(
             f"layer {self.layer} passed {passed}: {len(rows):,} states were found, {frontier:,} of them not yet followed"
-            f"{where}; {REMEDY}.",
+            f"{where}; {self.budget.remedy(passed)}.",
             len(rows),
             frontier,
             self.layer,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from glyptic.extras import matplotlib
 from glyptic.figures import COLOURS, drawn, save_as
 from glyptic.languages.automata import Automaton
 from glyptic.numbers import AnyFormat, as_format
-from glyptic.states.budget import MOST_STATES
-from glyptic.states.intended import Intended, first_difference, of_automaton
-from glyptic.states.machines import spelt
+from glyptic.states.budget import IN_PYTHON, MOST_STATES, Budget
+from glyptic.states.extraction import extract
+from glyptic.states.intended import Intended, NoDifference, first_difference, of_automaton
+from glyptic.states.machines import of_extracted, spelt
 from glyptic.text import table
 
 Build = Callable[[AnyFormat], Transformer]
@@ -27,7 +28,10 @@ Build = Callable[[AnyFormat], Transformer]
 
 @dataclass(frozen=True)
 class InFormat:
-    """A construction in one format; `first` is the shortest text with a wrong answer, `reason` why there is no machine."""
+    """A construction in one format; `first` is the shortest text with a wrong answer.
+
+    `reason` says why there is no machine; or, where there is one, up to which length no wrong answer was found.
+    """
 
     format: str
     states: int | None
@@ -78,8 +82,11 @@ def by_precision(
     states: int = MOST_STATES,
     yes: str = "YES",
     no: str = "NO",
+    names: Mapping[str, str] = IN_PYTHON,
 ) -> ByPrecision:
     """A construction's machine in each format, compared with the language that it is meant to decide.
+
+    `names` says by which name a refusal tells to raise `states`.
 
     >>> from glyptic import programs
     >>> from glyptic.states.intended import majority
@@ -93,26 +100,32 @@ def by_precision(
     fixed:2      73        31                 31  1111111111111111000000000000000
     """
     meant = of_automaton(intended) if isinstance(intended, Automaton) else intended
-    rows = tuple(_in_format(build, format, meant, states, yes, no) for format in formats)
+    rows = tuple(_in_format(build, format, meant, Budget(states, names=names), yes, no) for format in formats)
     return ByPrecision(name or "the construction", meant.name, rows)
 
 
-def _in_format(build: Build, format: str, meant: Intended, states: int, yes: str, no: str) -> InFormat:
+def _in_format(build: Build, format: str, meant: Intended, budget: Budget, yes: str, no: str) -> InFormat:
     from glyptic.states.kinds import is_aperiodic
 
     named = str(as_format(format))
     try:
-        machine = build(as_format(format)).machine(states)
+        transformer = build(as_format(format))
+        machine = of_extracted(transformer, extract(transformer, budget))
     except GlypticError as error:
         return InFormat(named, None, None, None, None, reason=str(error))
     language = machine.language(yes)
-    first = first_difference(machine, meant, yes, no)
-    said = "" if first is None else machine.answer(first)
-    return InFormat(named, len(machine), len(language.moves), is_aperiodic(np.array(language.moves), 5000), first, said)
+    sizes = (len(machine), len(language.moves), is_aperiodic(np.array(language.moves), 5000))
+    try:
+        first = first_difference(machine, meant, yes, no)
+    except NoDifference as none:
+        return InFormat(named, *sizes, None, reason=f"no difference up to length {none.length}")
+    return InFormat(named, *sizes, first, "" if first is None else machine.answer(first))
 
 
 def _cells(row: InFormat) -> tuple[Any, ...]:
     if row.states is None:
         return row.format, "–", "–", "–", row.reason
+    if row.reason:
+        return row.format, f"{row.states:,}", f"{row.minimal:,}", "–", row.reason
     wrong = ("never", "") if row.first is None else (len(row.first), spelt(row.first, row.first))
     return (row.format, f"{row.states:,}", f"{row.minimal:,}", *wrong)

@@ -74,6 +74,7 @@ def export(
     claim = in_format(claim, None)
     check_target(target)
     _refuse(claim, verdict)
+    check_claim(claim)
     files, left_out = _data(claim, verdict), dict[str, str]()
     answers: tuple[str, ...] = ()
     posed = _question(claim, verdict, left_out)
@@ -91,11 +92,15 @@ def export(
 
 
 def _refuse(claim: Claim, verdict: Verdict) -> None:
-    """What cannot be exported."""
+    """A verdict that cannot be exported with a claim."""
     if isinstance(verdict, Unknown):
         raise InputError("the claim was left open, so there is no verdict to export.")
     if verdict.claim != str(claim):
         raise InputError(f"the verdict is about another claim, {verdict.claim!r}: export each with its own.")
+
+
+def check_claim(claim: Claim) -> None:
+    """Refuse a claim that cannot be exported, whatever the verdict: before it is decided."""
     if isinstance(claim.subject, Inputs) and claim.subject.endless:
         raise InputError("a claim on every length is shown by the machine: export that, by glyptic machine MODEL --out FOLDER.")
     if any(each.options.products == "unrounded" for each in getattr(claim.subject, "transformers", {}).values()):

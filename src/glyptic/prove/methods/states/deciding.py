@@ -26,6 +26,7 @@ from glyptic.states.budget import MOST_STATES, Budget, TooManyStates
 METHOD = "states"
 _IN_FRACTIONS, _AT_LEAST = 20.0, 1.0  # seconds for a counterexample: in fractions, and by the compiled engine
 _TOO_LONG = "the counterexample, too long for fractions in the time that there was, was run by the compiled engine alone"
+_RAISED = {"time limit": "the time limit"}  # of what passes a budget; here nobody sets the number of states
 _TRIED, _TRIED_LENGTH = 64, 40  # random inputs that are run as well, and their greatest length
 
 
@@ -44,7 +45,7 @@ def check(
     """
     if not isinstance(claim.subject, Inputs):
         return Unknown(str(claim), METHOD, str(claim.subject), "the method: values are not read one after the other")
-    start, budget = time.perf_counter(), Budget(states, seconds=seconds, report=report)
+    start, budget = time.perf_counter(), Budget(states, seconds=seconds, report=report, names=_RAISED)
     try:
         steps = claim.subject.steps[-1]
         refuse_unreadable(claim, steps)

@@ -137,7 +137,7 @@ def levels(walk: Walked, budget: Budget, last_token: bool) -> Iterator[Level]:
         passed = budget.over(len(walk.table), walk.table.nbytes)
         if passed:
             said = f"the machines side by side passed {passed}: {len(walk.table):,} states were found"
-            raise TooManyStates(f"{said}; raise it, or ask for less.", len(walk.table), len(at), len(machines.found))
+            raise TooManyStates(f"{said}; {budget.remedy(passed)}.", len(walk.table), len(at), len(machines.found))
         yield Level(length, walk.table.rows[done:], at % tokens, np.arange(done, len(walk.table)))
 
 

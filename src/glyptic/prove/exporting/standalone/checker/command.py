@@ -60,7 +60,7 @@ def checked(arguments: list[str]) -> int:
     if "--limit" in paths:
         place = paths.index("--limit")
         given = paths[place + 1] if place + 1 < len(paths) else ""
-        need(given.isascii() and given.isdigit(), "--limit needs a number after it.")
+        need(given.isascii() and given.isdigit() and len(given) <= 18, "--limit needs a number after it, of at most 18 digits.")
         limit = int(given)
         del paths[place : place + 2]
     paths = paths or [str(Path(__file__).resolve().parents[1])]

@@ -25,6 +25,8 @@ from .reading import need
 from .report import Report
 from .words import one_line, said, subject_said, ways_to_say
 
+KIND, VERSION = "glyptic.prove.export", 1  # of the manifest
+
 
 def check_files(folder: Path, claim: Claim, verdict: dict[str, Any], report: Report, limit: int) -> None:
     """Everything that lies in the folder; `limit` bounds how much is tried."""
@@ -69,7 +71,7 @@ def check_manifest(folder: Path, report: Report) -> None:
     """Every file is in the manifest, as it is, and every name there is a file's; of folders there is one, `checker`."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        digests = manifest["sha256"]
+        digests, version = manifest["sha256"], manifest["version"]
         paths = [path.relative_to(folder) for path in folder.rglob("*")]
         there = {path.as_posix() for path in paths if "__pycache__" not in path.parts} - {"manifest.json", "checker"}
         wrong = sorted(there ^ set(digests))
@@ -80,6 +82,9 @@ def check_manifest(folder: Path, report: Report) -> None:
     except (ValueError, KeyError, TypeError, OSError) as reason:
         report.must(False, "", f"manifest.json cannot be read: {type(reason).__name__}")
         return
+    known = manifest.get("kind") == KIND and type(version) is int and version == VERSION
+    if not known:
+        report.must(False, "", f"manifest.json is not of kind {KIND}, version {VERSION}")
     report.must(not wrong, "the files are those of the manifest", f"not as the manifest says: {', '.join(wrong)}")
 
 
@@ -97,10 +102,9 @@ def check_texts(folder: Path, claim: Claim, verdict: dict[str, Any], report: Rep
     if verdict["answer"] == "Vacuous":
         right = verdict.get("requires") == said(claim.requires)
         report.must(right, "it names the precondition", "the precondition that it names is another")
-    given = verdict.get("claim_sha256")
-    if given is not None:
-        right = given == sha256(folder / "claim.json")
-        report.must(right, "the verdict is about this claim", "the verdict is about another claim.json")
+    if "claim_sha256" in verdict or (folder / "manifest.json").exists():  # an export's verdict names its claim
+        right = verdict.get("claim_sha256") == sha256(folder / "claim.json")
+        report.must(right, "the verdict is about this claim", "the verdict is not about this claim.json")
     if (folder / "README.md").exists():
         text = (folder / "README.md").read_text(encoding="utf-8")
         heading = f"# {verdict['answer']}: a verdict that can be checked without Glyptic"

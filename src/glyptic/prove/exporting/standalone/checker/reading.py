@@ -31,6 +31,11 @@ def is_list(data: Any, of: type, what: str) -> list[Any]:
     return list(data)
 
 
+def is_sentences(data: Any) -> bool:
+    """A list of texts, each of which says something."""
+    return isinstance(data, list) and all(isinstance(text, str) and text.strip() for text in data)
+
+
 def is_count(data: Any, what: str, most: int = 1_000_000) -> int:
     need(type(data) is int and 0 <= data <= most, f"{what} is {data!r}, not a number from 0 to {most}.")
     return int(data)

@@ -10,13 +10,17 @@ from .claims import ALWAYS, Claim, automata, vocabulary_of
 from .elements import Tally, answer, count, judge, sample, walk
 from .examples import check_example, shown
 from .meaning import accepts
-from .reading import Unable, fields_of, is_expression, need
+from .reading import Unable, fields_of, is_expression, is_sentences, need
 from .report import Report
 from .states import Walked
 from .words import said
 
 VERDICTS = ("Proved", "Refuted", "Vacuous", "Unknown")
 METHODS = ("enumeration", "smt", "symbolic", "bounds", "states")
+BY_STATES = {
+    "solvers": r"\d[\d,]* states( and \d[\d,]* states)*(, \d[\d,]* side by side)?",
+    "assumptions": r"what later positions need of a prefix is its state.*",
+}  # what a verdict by states says of itself
 FEW = 500  # elements that are walked through where states have decided
 
 
@@ -29,6 +33,12 @@ def read_verdict(data: Any) -> dict[str, Any]:
         need(isinstance(data.get(name), str), f"the verdict has no {name}.")
     need(data["method"] in METHODS, f"the verdict's method is not one of {', '.join(METHODS)}.")
     need(data.get("smallest", "globally") in ("globally", "locally"), "the verdict's `smallest` is neither globally nor locally.")
+    for name in ("solvers", "assumptions"):
+        need(is_sentences(data.get(name, [])), f"the verdict's {name} are not a list of sentences.")
+    if data["method"] == "states":
+        for name, pattern in BY_STATES.items():
+            good = name not in data or any(re.fullmatch(pattern, text) for text in data[name])
+            need(good, f"the verdict's {name} are not those of a search of states.")
     for name in ("counterexample", "witness"):
         if data.get(name) is not None:
             fields_of(data[name], name, optional=("input", "values", "observed", "codes", "spaced"))
@@ -115,7 +125,7 @@ def check_against_walk(
         if report.must(not tally.satisfying, none, "some elements meet the precondition") and not all_judged:
             report.trusted("the rest of them: they are too many here (raise --limit)")
     if not tally.complete:
-        check_sizes(claim, verdict, report)
+        check_sizes(claim, verdict, tally, report)
     if element is not None and verdict.get("smallest", "globally") == "globally":
         if tally.first is not None:
             report.must(tally.first == element, "no smaller one does", f"a smaller one does: {shown(claim, tally.first)}")
@@ -153,15 +163,33 @@ def check_counts(claim: Claim, verdict: dict[str, Any], tally: Tally, report: Re
         report.must(good, f"{name}: {given:,}", f"{name} is {right:,}, not {given:,}")
 
 
-def check_sizes(claim: Claim, verdict: dict[str, Any], report: Report) -> None:
-    """The verdict's counts where nobody counts again: none is above that of all elements, which a proof's `inputs` are."""
+def check_sizes(claim: Claim, verdict: dict[str, Any], tally: Tally, report: Report) -> None:
+    """The verdict's counts where nobody counts again: what the answer, the number of elements and the walk leave possible."""
     counts = {name: verdict[name] for name in ("inputs", "satisfying", "failures") if verdict.get(name) is not None}
-    most, whole = count(claim), verdict["answer"] in ("Proved", "Vacuous") and claim.quantifier == "all"
     for name, given in counts.items():
-        good = given == most if whole and name == "inputs" else given <= most
-        report.must(good, f"{name}: {given:,} of {most:,} elements", f"{name} is {given:,}, and there are {most:,} elements")
+        least, most = possible_counts(claim, verdict, tally)[name]
+        between = f"{most:,}" if least == most else f"from {least:,} to {most:,}"
+        wrong = f"{name} is {given:,}, and of {count(claim):,} elements, {verdict['answer']}, it is {between}"
+        report.must(least <= given <= most, f"{name}: {given:,} of {count(claim):,} elements", wrong)
     if counts:
         report.trusted(f"these counts, beyond that: {', '.join(counts)}")
+
+
+def possible_counts(claim: Claim, verdict: dict[str, Any], tally: Tally) -> dict[str, tuple[int, int]]:
+    """Of each count the least and the most that it may be; a refutation that counts failures has gone through all elements."""
+    most, answered = count(claim), verdict["answer"]
+    anything = dict.fromkeys(("inputs", "satisfying", "failures"), (0, most))
+    if claim.quantifier == "some" or answered == "Unknown":
+        return anything
+    meeting = (most if claim.requires == ALWAYS else max(1, tally.satisfying), most)
+    if answered == "Proved":
+        return {"inputs": (most, most), "satisfying": meeting, "failures": (0, 0)}
+    if answered == "Vacuous":
+        return {"inputs": (most, most), "satisfying": (0, 0), "failures": (0, 0)}
+    if verdict.get("failures") is None:
+        return anything | {"inputs": (1, most), "satisfying": (1, most)}
+    met = verdict.get("satisfying")
+    return {"inputs": (most, most), "satisfying": meeting, "failures": (max(1, tally.found), most if met is None else met)}
 
 
 def check_samples(claim: Claim, verdict: dict[str, Any], limit: int, report: Report) -> None:
