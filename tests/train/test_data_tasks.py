@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 
 from glyptic import nn
 from glyptic.errors import FileError, GlypticError, InputError, ModelError
-from glyptic.train.task import IGNORED, TEST, Side, Task
+from glyptic.train.task import AT_LEAST, AT_MOST, IGNORED, TEST, Side, Task
 from glyptic.train.tasks import images, registry, tokens, translation
 from glyptic.train.tasks.finite import places
 from glyptic.train.tasks.held_out import side_of
@@ -368,6 +368,7 @@ def test_every_task_keeps_the_promises_of_a_task(name: str, book: Path, table: P
     with torch.no_grad():
         found = task.evaluate(model.eval(), 0)
     assert task.measure in found and "loss" in found and all(np.isfinite(value) for value in found.values())
+    assert {*found} <= {*AT_MOST, *AT_LEAST}  # else a recipe could not say what it should reach
 
 
 def test_places_of_an_endless_walk() -> None:

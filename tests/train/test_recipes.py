@@ -65,6 +65,14 @@ def test_a_recipe_that_misses_says_what() -> None:
     assert recipes._missed(recipe, {"balanced": 1.0, "wrong": 0}) == ""
 
 
+@pytest.mark.parametrize("metric", ["loss", "wrong", "bits_per_byte", "perplexity", "after_all"])
+def test_of_what_is_better_when_less_the_most_is_meant(metric: str, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(f'task = "parity"\n[reach]\n{metric} = 2.0\n')
+    recipe = recipes.read_recipe(tmp_path / "r.toml")
+    assert recipes._missed(recipe, {metric: 1.9}) == ""
+    assert recipes._missed(recipe, {metric: 7.9}) == f"{metric} is 7.9 instead of 2"
+
+
 def test_recipes_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A small recipe that reaches its aim, and one that cannot: status 0 and 1, runs in folders, which train goes on with."""
     easy = 'task = "tomita:1,4,held_out=0"\n[model]\nlayers = 1\nwidth = 8\nheads = 1\n'
@@ -126,6 +134,7 @@ def test_make_recipes_runs_both_folders(statuses: tuple[int, int], commands: int
         ('task = "parity"\n[model]\nlayer = 3', "is it layers"),
         ('task = "parity"\n[reach]\nloss = nan', "must be a number"),
         ('task = "parity"\n[reach]\nloss = "low"', "must be a number"),
+        ('task = "parity"\n[reach]\nacuracy = 0.9', "[reach] 'acuracy' is not a metric"),
     ],
 )
 def test_files_that_are_no_recipes(content: str, said: str, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
     task = "tomita:4,held_out=0"        # a name that the registry opens
     [model]                             # fields of the model that differ from the task's own
     [plan]                              # fields of the plan that differ from the usual
-    [reach]                             # the least that the test at the end must give; of loss, the most
+    [reach]                             # the least that the test at the end must give; of loss, wrong and their like, the most
     [reached]                           # what it gave when it was last run, with seconds of processor time and the processor
     [seeds.1]                           # what it gave with another seed, run once after all of the above was settled
 
@@ -28,7 +28,7 @@ from glyptic.errors import FileError, GlypticError
 from glyptic.files import quoted_path, read_bytes, write_whole
 from glyptic.nn.config import ModelConfig, known
 from glyptic.train.plan import Plan
-from glyptic.train.task import TEST, Task
+from glyptic.train.task import AT_LEAST, AT_MOST, TEST, Task, good_enough
 from glyptic.train.tasks import registry
 
 _PARTS: dict[str, type] = {"about": str, "task": str, "model": dict, "plan": dict, "reach": dict, "reached": dict,
@@ -88,9 +88,7 @@ def read_recipe(path: str | Path) -> Recipe:
     if "task" not in found:
         raise FileError(f'{where}: the task is missing; write task = "parity:16", say.')
     reach = found.get("reach", {})
-    for name, value in reach.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise FileError(f"{where}: [reach] {name} is {shown(value)}, and must be a number.")
+    _check_reach(reach, where)
     try:
         known(found.get("model", {}))
         known(found.get("plan", {}), kind=Plan)
@@ -102,6 +100,16 @@ def read_recipe(path: str | Path) -> Recipe:
     if not all(isinstance(row, dict) for row in seeds.values()):
         raise FileError(f"{where}: [seeds] has a table for each seed, such as [seeds.1].")
     return Recipe(Path(path).stem, about, found["task"], model, plan, reach, reached, seeds)
+
+
+def _check_reach(reach: Mapping[str, Any], where: str) -> None:
+    """Numbers, of metrics of which it is known whether more or less is better."""
+    for name, value in reach.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise FileError(f"{where}: [reach] {name} is {shown(value)}, and must be a number.")
+        if name not in (*AT_LEAST, *AT_MOST):
+            metrics = ", ".join((*AT_LEAST, *AT_MOST))
+            raise FileError(f"{where}: [reach] {shown(name)} is not a metric that can be reached; these are {metrics}.")
 
 
 def with_seed(recipe: Recipe, seed: int) -> Recipe:
@@ -159,7 +167,7 @@ def _missed(recipe: Recipe, metrics: Mapping[str, float]) -> str:
         if name not in metrics:
             return f"{name}, which the evaluation does not give; it gives {', '.join(metrics)}"
         value = metrics[name]
-        if not (value <= least if name in ("loss", "wrong") else value >= least):
+        if not good_enough(name, value, least):
             return f"{name} is {value:.4g} instead of {least:g}"
     return ""
 

@@ -27,6 +27,10 @@ Side = Literal["learned", "evaluated", "tested"]
 what only the test sees that is made once, when all is settled."""
 
 
+AT_MOST = ("loss", "wrong", "bits_per_byte", "perplexity", "after_all")  # metrics of which less is better
+AT_LEAST = ("accuracy", "balanced", "exact_match")  # of which more is
+
+
 class Diverged(InputError):
     """A loss, or a gradient, that is not a finite number any more; says where."""
 
@@ -52,7 +56,7 @@ class Task(Protocol):
 
     @property
     def measure(self) -> str:
-        """The metric of `evaluate` by which the best weights are chosen: of "loss" the least, of any other the greatest."""
+        """The metric of `evaluate` by which the best weights are chosen: the least of those in `AT_MOST`, else the greatest."""
 
     def config(self) -> ModelConfig:
         """A sensible model for this task; whoever trains may replace fields."""
@@ -75,6 +79,15 @@ class Task(Protocol):
 
     def files(self) -> Mapping[str, bytes]:
         """What stands beside the weights, by name: a vocabulary.json, a tokenizer.json; often nothing."""
+
+
+def good_enough(metric: str, value: float, bound: float) -> bool:
+    """Whether a metric is as good as a bound: at most it, or at least.
+
+    >>> good_enough("perplexity", 5.0, 6.0), good_enough("accuracy", 0.9, 0.99)
+    (True, False)
+    """
+    return value <= bound if metric in AT_MOST else value >= bound
 
 
 def side_asked(seed: int) -> Side:

@@ -40,7 +40,7 @@ from glyptic.train.optimizer import adamw, moments
 from glyptic.train.plan import Plan
 from glyptic.train.schedule import rate_at
 from glyptic.train.stepping import run_steps, update
-from glyptic.train.task import Minibatch, Task, check_metrics, rows_of, targets_in
+from glyptic.train.task import Minibatch, Task, check_metrics, good_enough, rows_of, targets_in
 
 
 @dataclass(frozen=True)
@@ -243,11 +243,12 @@ class _Trainer:
         found = self.team.leaders(_evaluated(self.objective, self.task, self.plan.seed, remedy))
         if self.team.sharded:
             self.wrapped.reshard()
-        value, done, least = found[self.task.measure], self.progress, self.task.measure == "loss"
-        better = math.isfinite(value) and (done.best is None or (value < done.best if least else value > done.best))
+        measure, done = self.task.measure, self.progress
+        value = found[measure]
+        better = math.isfinite(value) and (done.best is None or not good_enough(measure, done.best, value))
         stale = 0 if better else done.stale + 1
         best = value if better else done.best
-        reached = self.plan.reach is not None and (value <= self.plan.reach if least else value >= self.plan.reach)
+        reached = self.plan.reach is not None and good_enough(measure, value, self.plan.reach)
         impatient = self.plan.patience is not None and stale >= self.plan.patience
         ended = "reach" if reached else "patience" if impatient else ""
         self.progress = replace(done, best=best, stale=stale, ended=ended)
