@@ -6,8 +6,10 @@
     squaring:97,3     5 ² ² ² =      25 43                                                             6
     s5:3              three, =       the first; the first and second                                   all three
 
-Only what comes after the question is learned. Chains hold what comes out so far, as in Li, Liu, Zhou and Ma, *Chain of Thought
-Empowers Transformers to Solve Inherently Serial Problems* (2024): without one a decoder of one layer must do all steps at once.
+Only what comes after the question is learned. With a chain all problems are on one side of which one's chain is another's or
+its beginning: else held-out chains would stand in what is learned, to be copied. Chains hold what comes out so far, as in Li,
+Liu, Zhou and Ma, *Chain of Thought Empowers Transformers to Solve Inherently Serial Problems* (2024): without one a decoder of
+one layer must do all steps at once.
 """
 
 from __future__ import annotations
@@ -52,6 +54,9 @@ class Reckoning(Protocol):
     def written(self, problems: Rows) -> tuple[Rows, Rows, Rows]:
         """Question, thought and answer of each problem."""
 
+    def beginnings(self, problems: Rows) -> Rows:
+        """The same for problems of which one's thought and answer begin as the other's thought and answer are."""
+
 
 @dataclass(frozen=True)
 class ReckoningTask:
@@ -62,6 +67,8 @@ class ReckoningTask:
     chain: bool
     held_out: int = 8
     """One problem in so many is kept from training, half of these for the test."""
+    apart: Literal["problems", "chains"] = "problems"
+    """What is on one side; with chains, problems of one step are all learned: of such steps chains are made."""
     measure: str = field(default="exact_match", init=False)
 
     def config(self) -> ModelConfig:
@@ -86,9 +93,23 @@ class ReckoningTask:
                 f"context={config.context}, and {self.name} is written with {length} tokens; let it be {length}."
             )
 
+    def sides(self, problems: Rows) -> NDArray[np.str_]:
+        """(B, …) → on which side each problem is, of one draw."""
+        if self.apart == "problems":
+            return held_out.sides(problems, self.held_out)
+        if self._one_step(problems):
+            return np.full(len(problems), "learned")
+        return held_out.sides(self.reckoning.beginnings(problems), self.held_out)
+
+    def _one_step(self, problems: Rows) -> bool:
+        """Whether nothing is thought before the answer."""
+        return self.reckoning.written(problems[:1])[1].shape[1] == 0
+
     def problems(self, rng: np.random.Generator, count: int, side: Side) -> Rows:
         """Problems of one draw, all of one side."""
         first = self.reckoning.draw(rng, 1)
+        while self.chain and side != "learned" and self._one_step(first):
+            first = self.reckoning.draw(rng, 1)
 
         def draw(count: int) -> Rows:  # those of the same length
             rows = self.reckoning.draw(rng, count)
@@ -96,7 +117,7 @@ class ReckoningTask:
                 rows = self.reckoning.draw(rng, count)
             return rows
 
-        return held_out.drawn(draw, count, self.held_out, side)
+        return held_out.drawn(draw, count, self.held_out, side, self.sides)
 
     def batch(self, seed: int, step: int, size: int) -> Minibatch:
         question, written = self._written(self.problems(np.random.default_rng([seed, step]), size, "learned"))
@@ -179,6 +200,10 @@ class Sums:
         answer = [carry, *reversed(thought[::2])]
         return np.concatenate([a, sign, b, sign + 1], axis=1), np.stack(thought, axis=1), np.stack(answer, axis=1)
 
+    def beginnings(self, problems: Rows) -> Rows:
+        """012 + 34 is thought as 034 + 12 is, and as 013 + 33."""
+        return self.written(problems)[1]
+
 
 @dataclass(frozen=True)
 class ModularSums:
@@ -201,6 +226,10 @@ class ModularSums:
     def written(self, problems: Rows) -> tuple[Rows, Rows, Rows]:
         sums = problems.cumsum(axis=1) % self.modulus
         return _asked(problems, self.modulus), sums[:, :-1], sums[:, -1:]
+
+    def beginnings(self, problems: Rows) -> Rows:
+        """Sums so far say which numbers were added."""
+        return problems
 
 
 @dataclass(frozen=True)
@@ -235,6 +264,10 @@ class Squares:
         found = np.stack(squares, axis=1)
         question = np.concatenate([problems[:, :1], np.full(problems.shape, self.modulus)], axis=1)
         return _asked(question, self.modulus + 1), found[:, :-1], found[:, -1:]
+
+    def beginnings(self, problems: Rows) -> Rows:
+        """However often a number is squared, its chain begins with its square, as that of −x does."""
+        return problems[:, :1] ** 2 % self.modulus
 
 
 Letters = Literal["all", "swaps"]
@@ -276,6 +309,10 @@ class Permutations:
         found = np.stack([_numbers_of(each) for each in sofar], axis=1)
         return _asked(problems, 120), found[:, :-1], found[:, -1:]
 
+    def beginnings(self, problems: Rows) -> Rows:
+        """Products so far say which permutations were composed."""
+        return problems
+
 
 _ALL = np.array(list(permutations(range(5))), dtype=np.int64)  # in the order of their names
 _POWERS = 5 ** np.arange(5)
@@ -301,7 +338,10 @@ Steps = Annotated[int, Count(1, 512)]
 def _task(called: str, given: Mapping[str, Any], reckoning: Reckoning, chain: str, held: int) -> ReckoningTask:
     said = [f"{name}={value}" for name, value in given.items()] + [f"chain={chain}"]
     said += [f"held_out={held}"] if held != 8 else []
-    task = ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held)
+    if chain == "yes" and reckoning.lengths[1] == 0:
+        raise InputError(f"{called}: problems of one step have no chain; make them longer, or let chain be no.")
+    apart: Literal["problems", "chains"] = "chains" if chain == "yes" else "problems"
+    task = ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held, apart)
     if not _on_all_sides(task):
         raise InputError(
             f"{called}: of problems of one length one in {held} is held out, half of these for evaluations, half for the test, "
@@ -316,10 +356,10 @@ def _on_all_sides(task: ReckoningTask) -> bool:
     if isinstance(reckoning, Squares):
         rows = np.zeros((reckoning.modulus, reckoning.most), dtype=np.int64)
         rows[:, 0] = np.arange(reckoning.modulus)
-        of_each_length = [rows[:, :times] for times in range(1, reckoning.most + 1)]
+        of_each_length = [rows[:, :times] for times in range(1 + task.chain, reckoning.most + 1)]
     else:
         of_each_length = [reckoning.draw(np.random.default_rng(0), 64 * task.held_out)]
-    return all(set(held_out.sides(rows, task.held_out)) == {*get_args(Side)} for rows in of_each_length)
+    return all(set(task.sides(rows)) == {*get_args(Side)} for rows in of_each_length)
 
 
 @checked
