@@ -14,7 +14,7 @@ one layer must do all steps at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Annotated, Any, Literal, Protocol, get_args
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from glyptic.arguments import Count, checked
+from glyptic.arguments import Count, checked, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn.config import ModelConfig
 from glyptic.train.task import IGNORED, Minibatch, Side, side_asked
@@ -56,6 +56,9 @@ class Reckoning(Protocol):
 
     def beginnings(self, problems: Rows) -> Rows:
         """The same for problems of which one's thought and answer begin as the other's thought and answer are."""
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        """The problem that a question asks, as `draw` gives it; None if it is not written as questions are."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,25 @@ class ReckoningTask:
     def _written(self, problems: Rows) -> tuple[Rows, Rows]:
         question, thought, answer = self.reckoning.written(problems)
         return question, np.concatenate([thought, answer], axis=1) if self.chain else answer
+
+    def remaining(self, numbers: Sequence[int]) -> int:
+        """How many tokens are to be written after a question, or after it and the beginning of what comes after it.
+
+        >>> task = squaring(97, 9, chain="yes")
+        >>> [task.remaining(Symbols(task.reckoning.tokens).encode(asked)) for asked in ("5 ² =", "5 ² ² ² =", "5 ² ² ² = 25")]
+        [1, 3, 2]
+        """
+        tokens = Symbols(self.reckoning.tokens)
+        end = [*numbers, *tokens.encode("=")].index(tokens.tokens.index("=")) + 1
+        problem = self.reckoning.problem(numbers[:end])
+        if problem is None:
+            example = tokens.decode(self._written(self.reckoning.draw(np.random.default_rng(0), 1))[0][0].tolist())
+            said = shown(tokens.decode(numbers[:end]))
+            raise InputError(f"{said} is not a question of {self.name}; write one such as {shown(example)}.")
+        whole, written = self._written(np.array([problem]))[1].shape[1], len(numbers) - end
+        if written >= whole:
+            raise InputError(f"after {shown(tokens.decode(numbers[:end]))} all {whole} tokens are there; leave the last out.")
+        return whole - written
 
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
         logits = model(*batch.inputs)
@@ -204,6 +226,11 @@ class Sums:
         """012 + 34 is thought as 034 + 12 is, and as 013 + 33."""
         return self.written(problems)[1]
 
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        found = [number for number in question if number < 10]
+        asks = [*found[: self.digits], 10, *found[self.digits :], 11]
+        return found if len(found) == 2 * self.digits and [*question] == asks else None
+
 
 @dataclass(frozen=True)
 class ModularSums:
@@ -230,6 +257,9 @@ class ModularSums:
     def beginnings(self, problems: Rows) -> Rows:
         """Sums so far say which numbers were added."""
         return problems
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        return _listed(question, self.length, range(self.modulus), equals=self.modulus)
 
 
 @dataclass(frozen=True)
@@ -269,6 +299,12 @@ class Squares:
         """However often a number is squared, its chain begins with its square, as that of −x does."""
         return problems[:, :1] ** 2 % self.modulus
 
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        times = len(question) - 2
+        asks = [*question[:1], *[self.modulus] * times, self.modulus + 1]
+        good = 1 <= times <= self.most and question[0] < self.modulus and [*question] == asks
+        return [question[0], *[0] * (times - 1)] if good else None
+
 
 Letters = Literal["all", "swaps"]
 
@@ -293,8 +329,11 @@ class Permutations:
         return self.length + 1, self.length - 1, 1
 
     def draw(self, rng: np.random.Generator, count: int) -> Rows:
-        chosen = np.arange(120) if self.letters == "all" else _numbers_of(_SWAPS)
+        chosen = self._chosen()
         return chosen[rng.integers(0, len(chosen), (count, self.length))]
+
+    def _chosen(self) -> Rows:
+        return np.arange(120) if self.letters == "all" else _numbers_of(_SWAPS)
 
     def written(self, problems: Rows) -> tuple[Rows, Rows, Rows]:
         """First the first, then the second: i goes to second[first[i]].
@@ -313,6 +352,9 @@ class Permutations:
         """Products so far say which permutations were composed."""
         return problems
 
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        return _listed(question, self.length, self._chosen().tolist(), equals=120)
+
 
 _ALL = np.array(list(permutations(range(5))), dtype=np.int64)  # in the order of their names
 _POWERS = 5 ** np.arange(5)
@@ -327,6 +369,12 @@ def _numbers_of(rows: Rows) -> Rows:
 
 def _asked(problems: Rows, equals: int) -> Rows:
     return np.concatenate([problems, np.full((len(problems), 1), equals)], axis=1)
+
+
+def _listed(question: Sequence[int], length: int, numbers: Collection[int], equals: int) -> list[int] | None:
+    """What stands before the sign of equality, if it is so many of these numbers."""
+    *problem, last = question
+    return problem if len(problem) == length and last == equals and all(number in numbers for number in problem) else None
 
 
 # By their names -----------------------------------------------------------------------------------------------------------
