@@ -65,6 +65,9 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
         (["train", "tomita:4", "--heads", "3", "--width", "8", "--out", "t2"], "heads=3 does not divide width=8"),
         (["train", "tomita:4", "--context", "2", "--out", "t2"], "context"),
         (["train", "tomita:4", "--accumulate", "7", "--out", "t2"], "accumulate is 7"),
+        (["train", "tomita:4", "--layers", "2", "--model", "layers=3", "--out", "t2"], "--layers and --model layers= are both"),
+        (["train", "tomita:4", "--model", "layers=3", "layers=1", "--out", "t2"], "--model layers= is given twice, and only one"),
+        (["train", "tomita:4", "--model", "layers=none", "layers=1", "--out", "t2"], "--model layers= is given twice"),
         (["train", "tomita:4", "--model", "vocabulary=7", "--out", "t2"], "vocabulary"),
         (["train", "tomita:4", "--model", "colour=red", "--out", "t2"], "colour='red' is not a field"),
         (["train", "tomita:4", "--model", "final_norm", "--out", "t2"], "must be a field and its value"),
@@ -117,6 +120,10 @@ def test_a_recipe_is_what_flags_are_unless_told(capsys: pytest.CaptureFixture[st
     assert said(capsys, "train", "--recipe", "r.toml", "--out", "one")[0] == 0
     run = load_run("one")
     assert (run.plan.steps, run.plan.batch, run.model().config.final_norm) == (4, 8, False)
+    model = ["--model", "layers=2", "attention_bias=false", "--width", "16", "--out", "three"]
+    assert said(capsys, "train", "--recipe", "r.toml", *model)[0] == 0
+    config = load_run("three").model().config  # what is not told is as the recipe says, further fields too
+    assert (config.layers, config.width, config.heads, config.final_norm) == (2, 16, 1, False)
     flags = ["--steps", "2000", "--reach", "0", "--evaluate", "2", "--out", "two"]
     assert said(capsys, "train", "--recipe", "r.toml", *flags)[0] == 0
     assert load_run("two").plan.steps == 2000  # also where that is what it is without a recipe
