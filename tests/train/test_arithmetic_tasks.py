@@ -7,7 +7,8 @@ from sympy.combinatorics import Permutation
 
 from glyptic import nn
 from glyptic.errors import GlypticError, ModelError
-from glyptic.train.task import IGNORED, TEST, Side
+from glyptic.train.plan import TEST
+from glyptic.train.task import IGNORED, Side
 from glyptic.train.tasks import arithmetic, registry
 from glyptic.train.tasks.tokens import Symbols
 

@@ -16,7 +16,8 @@ from sklearn.datasets import load_digits
 
 from glyptic import nn
 from glyptic.errors import FileError, GlypticError, InputError, ModelError
-from glyptic.train.task import AT_LEAST, AT_MOST, IGNORED, TEST, Side, Task
+from glyptic.train.plan import TEST
+from glyptic.train.task import AT_LEAST, AT_MOST, IGNORED, Side, Task
 from glyptic.train.tasks import images, registry, tokens, translation
 from glyptic.train.tasks.finite import places
 from glyptic.train.tasks.held_out import side_of

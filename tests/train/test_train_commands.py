@@ -58,6 +58,9 @@ def test_train_again_evaluate_and_look(capsys: pytest.CaptureFixture[str]) -> No
 def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "train", "tomita:4", *SMALL, "--out", "t1")
     Path("empty").mkdir()
+    test = f"{2**62}"  # seeds from here on ask for the test, which nothing is chosen by
+    Path("r.toml").write_text('task = "tomita:4"\n')
+    Path("late.toml").write_text(f'task = "tomita:4"\n[plan]\nseed = {test}\n')
     for words, says in [
         (["train", "tomitta:1"], "no task 'tomitta'"),
         (["train", "tomita:4", *SMALL, "--seed", "3", "--out", "t1"], "holds another training run"),
@@ -88,6 +91,11 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
         (["evaluate", "nowhere"], "RUN is 'nowhere'"),
         (["evaluate", "t1", "--which", "first"], "--which"),
         (["evaluate", "t1", "--seed", "-1"], "--seed is -1"),
+        (["evaluate", "t1", "--seed", test], f"--seed is {test}, and must be a whole number from 0 to {2**62 - 1}"),
+        (["train", "tomita:4", "--seed", test, "--out", "t2"], f"--seed is {test}"),
+        (["recipes", "r.toml", "--seeds", "1", test], test),
+        (["recipes", "late.toml"], f"seed is {test}"),
+        (["experiment", "chain", "--seeds", test, "--out", "t2"], test),
     ]:
         assert says in sentence(capsys, *words), words
     assert not Path("t2").exists()

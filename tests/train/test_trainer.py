@@ -16,8 +16,11 @@ import torch.nn.functional as F
 from glyptic import nn
 from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.train import IGNORED, Plan, train
+from glyptic.train.evaluation import evaluate
+from glyptic.train.plan import TEST
 from glyptic.train.schedule import rate_at
 from glyptic.train.stepping import Diverged
+from glyptic.train.task import side_asked
 from tests.train.small import PLAN, Progressions, same
 
 
@@ -276,3 +279,13 @@ def test_what_goes_wrong_in_the_thread_of_batches_is_told() -> None:
 
     with pytest.raises(InputError, match="the data end here"):
         train(Unreadable(), PLAN, progress=False)
+
+
+def test_no_seed_of_a_run_is_that_of_a_test(tmp_path: Any) -> None:
+    """Else the evaluations on the way, by which weights are chosen, would see what only the test may."""
+    with pytest.raises(InputError, match="seed is 4611686018427387904, and must be"):
+        Plan(seed=TEST)
+    train(Progressions(), Plan(steps=1, batch=4, seed=TEST - 1), out=tmp_path / "run", progress=False)
+    assert side_asked(TEST - 1) == "evaluated"
+    with pytest.raises(InputError, match="seed is 4611686018427387904, and must be"):
+        evaluate(tmp_path / "run", seed=TEST)

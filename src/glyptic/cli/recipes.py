@@ -8,8 +8,9 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from glyptic.arguments import FolderToFill, Readable, Seed
+from glyptic.arguments import FolderToFill, Readable
 from glyptic.cli.reading import refuse_idle
+from glyptic.train.plan import RunSeed
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class RecipesCommand:
     """Recipes, or folders of them."""
     out: Annotated[FolderToFill | None, arg(metavar="FOLDER")] = None
     """Keep the runs here, in a folder of its name each; left out, they are not kept."""
-    seeds: tuple[Seed, ...] = ()
+    seeds: tuple[RunSeed, ...] = ()
     """Train with each of these seeds instead of the recipe's own."""
     record: bool = False
     """Write what came of it into the recipes' files, seed by seed."""

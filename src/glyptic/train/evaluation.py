@@ -6,14 +6,15 @@ import os
 
 import torch
 
-from glyptic.arguments import Seed, checked
+from glyptic.arguments import checked
 from glyptic.train.folders import Which, load_run
+from glyptic.train.plan import RunSeed
 from glyptic.train.task import check_metrics
 from glyptic.train.tasks import registry
 
 
 @checked
-def evaluate(run: str | os.PathLike[str], which: Which = "best", *, seed: Seed | None = None) -> dict[str, float]:
+def evaluate(run: str | os.PathLike[str], which: Which = "best", *, seed: RunSeed | None = None) -> dict[str, float]:
     """The metrics of a run's weights on its task's held-out data, drawn from the run's own seed unless told.
 
     >>> import tempfile

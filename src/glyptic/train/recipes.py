@@ -27,8 +27,8 @@ from glyptic.arguments import checked, shown
 from glyptic.errors import FileError, GlypticError
 from glyptic.files import quoted_path, read_bytes, write_whole
 from glyptic.nn.config import ModelConfig, known
-from glyptic.train.plan import Plan
-from glyptic.train.task import AT_LEAST, AT_MOST, TEST, Task, good_enough
+from glyptic.train.plan import TEST, Plan
+from glyptic.train.task import AT_LEAST, AT_MOST, Task, good_enough
 from glyptic.train.tasks import registry
 
 _PARTS: dict[str, type] = {"about": str, "task": str, "model": dict, "plan": dict, "reach": dict, "reached": dict,

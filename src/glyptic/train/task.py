@@ -19,9 +19,9 @@ from torch import Tensor
 
 from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
+from glyptic.train.plan import TEST
 
 IGNORED = -100  # as torch's cross_entropy has it
-TEST = 2**62  # evaluations with a seed from here on are tests
 Side = Literal["learned", "evaluated", "tested"]
 """Where an example belongs, by itself: what training sees; what evaluations see, by which runs end and settings are chosen; and
 what only the test sees that is made once, when all is settled."""
