@@ -75,6 +75,21 @@ def test_kill_9_at_random_moments(tmp_path: Path, seed: int) -> None:
     assert len(found["killed"]) >= 2 and max(found["killed"]) < LONGER.steps  # in the middle, not at the end
 
 
+def test_files_of_the_user_beside_the_weights_stay(tmp_path: Path) -> None:
+    """Evaluations, saves and a resume leave them alone; moments that the run itself has left over go."""
+    place = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(place, Interrupts(at=9))
+    kept = [place / which / name for which in ("best", "last") for name in ("mine.safetensors", "shard-mine.safetensors")]
+    kept += [place / "last" / "notes.txt", place / "best" / "optimizer.safetensors"]
+    shard = place / "last" / "shard-00001-model-00001-of-00001.safetensors"
+    for path in (*kept, shard):
+        path.write_bytes(b"mine")
+    whole = run(place)
+    assert all(path.read_bytes() == b"mine" for path in kept) and not shard.exists()
+    assert same(whole.model, run(tmp_path / "other").model)
+
+
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     first = run(tmp_path / "run")
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}

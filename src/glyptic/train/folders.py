@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -50,6 +51,7 @@ Which = Literal["best", "last"]
 Row = dict[str, float]
 _IDENTITY = ("task", "task_digest", "start", "model", "plan")
 _MOST_ROWS = 1 << 28  # bytes
+_OF_MOMENTS = re.compile(rf"{re.escape(MOMENTS)}|shard-\d+-model-\d+-of-\d+\.safetensors")  # shards as torch names them
 
 
 @dataclass(frozen=True)
@@ -184,13 +186,16 @@ class RunFolder:
             raise FileError(f"{which}/ is not written: {lost[0]} is not finite any more; use a smaller rate.")
         files = {**files_of(config, weights), **beside}
         write_folder(self.place / which, files, OURS, overwrite=True)
-        self.tidy(which, files)
+        if which == "last":
+            self.tidy(files)
 
-    def tidy(self, which: Which, names: Iterable[str]) -> None:
-        """Remove moments that do not belong to the checkpoint: a run with more processes had more shards."""
+    def tidy(self, names: Iterable[str]) -> None:
+        """Remove moments in last/ that are not of its checkpoint: a run with more processes had more shards. What has a name
+        that runs do not give is the user's.
+        """
         kept = set(names)
-        for path in (self.place / which).glob("*.safetensors"):
-            if path.name not in kept:
+        for path in (self.place / "last").glob("*.safetensors"):
+            if _OF_MOMENTS.fullmatch(path.name) and path.name not in kept:
                 path.unlink(missing_ok=True)
 
     def progress(self) -> RunProgress | None:

@@ -274,7 +274,7 @@ class _Trainer:
             place = quoted_path(self.folder.place / "last")
             raise FileError(f"{place} is at step {progress.step}, and the run has {self.plan.steps}; remove it to start anew.")
         if self.team.leads:
-            self.folder.tidy("last", ["model.safetensors", *(path.name for path in self.folder.moments())])
+            self.folder.tidy(path.name for path in self.folder.moments())
         self.team.wait()
         self.folder.restore_weights(self.model)
         self.rows = [row for row in self.folder.rows() if row["step"] <= progress.step]
@@ -283,7 +283,7 @@ class _Trainer:
     def _restore_moments(self, folder: RunFolder) -> None:
         folder.check_moments()
         try:
-            self.team.restore(self.model, self.optimizer, folder.place / "last", folder.read_moments)
+            self.team.restore(self.model, self.optimizer, folder.moments(), folder.read_moments)
         except (KeyError, ValueError, RuntimeError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
