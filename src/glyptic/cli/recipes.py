@@ -38,13 +38,16 @@ class RecipesCommand:
     """A few steps of each, to see that all of it runs; nothing is judged."""
 
     def main(self) -> int:
-        from glyptic.train.recipes import read_recipe, recipes_in, record, run_recipe, with_seed
+        from glyptic.train.recipes import check_recordable, read_recipe, recipes_in, record, run_recipe, with_seed
 
         if self.small:
             refuse_idle(self, ("record",), "with --small, which judges nothing")
         places = [Readable("either")("FILE", place) for place in self.place]
         files = [file for place in places for file in (recipes_in(place) if place.is_dir() else [place])]
         recipes = [read_recipe(file) for file in files]  # all are read before any is run
+        if self.record:
+            for file, recipe in zip(files, recipes, strict=True):
+                check_recordable(file, self.seeds or (recipe.plan.seed,))
         missed = 0
         for file, recipe in zip(files, recipes, strict=True):
             results = {}

@@ -35,6 +35,7 @@ _PARTS: dict[str, type] = {"about": str, "task": str, "model": dict, "plan": dic
                            "seeds": dict}
 _MOST_BYTES = 1 << 16
 _SMALL = 4  # steps
+_QUOTED = re.compile(r"[^A-Za-z0-9_-]")  # what no bare name of TOML has
 
 
 @dataclass(frozen=True)
@@ -118,19 +119,66 @@ def with_seed(recipe: Recipe, seed: int) -> Recipe:
 
 
 def record(path: Path, results: Mapping[int, RecipeResult]) -> None:
-    """Write what came of each seed into the recipe's file, instead of what stands there of it: [reached] is that of its own."""
+    """Write what came of each seed into the recipe's file, instead of what stands there of it: [reached] is that of its own.
+
+    Nothing is written that would not be read again as the same recipe with these results.
+    """
     recipe = read_recipe(path)
-    parts = {_section(recipe, seed): done for seed, done in sorted(results.items())}
-    before = re.split(r"(?m)^(?=\[)", read_bytes(path, _MOST_BYTES, "a recipe").decode())
-    said = [part.rstrip("\n") for part in before if not part.startswith(tuple(parts))]
-    for section, done in parts.items():
-        rows = {name: f"{value:.4g}" for name, value in done.metrics.items()}
-        rows |= {"steps": f"{done.steps}", "seconds": f"{math.ceil(done.seconds)}"}
-        if section == "[reached]" and "processor" in recipe.reached:
-            rows |= {"processor": json.dumps(recipe.reached["processor"])}
-        said.append("\n".join([section, *(f"{name} = {value}" for name, value in rows.items())]))
-    order = [part for part in said if not part.startswith("[seeds.")] + [part for part in said if part.startswith("[seeds.")]
-    write_whole(path, ("\n\n".join(order) + "\n").encode())
+    write_whole(path, _recorded(path, recipe, {_section(recipe, seed): _rows(recipe, seed, results[seed]) for seed in results}))
+
+
+def check_recordable(path: Path, seeds: Sequence[int]) -> None:
+    """Refuse, before anything is trained, a file into which results of these seeds cannot be written."""
+    recipe = read_recipe(path)
+    _recorded(path, recipe, {_section(recipe, seed): {"steps": "1"} for seed in seeds})
+
+
+def _recorded(path: Path, recipe: Recipe, sections: Mapping[str, Mapping[str, str]]) -> bytes:
+    """The file with these sections, each in the place of the one that was there, new ones at its end, seeds last."""
+    before = read_bytes(path, _MOST_BYTES, "a recipe").decode()
+    said = re.split(r"(?m)^(?=\[)", before)
+    for section, rows in sorted(sections.items()):
+        place = next((place for place, part in enumerate(said) if part.startswith(section)), None)
+        if place is None:
+            later = (place for place, part in enumerate(said) if part.startswith("[seeds.") and section == "[reached]")
+            said.insert(next(later, len(said)), _section_with(f"{section}\n", rows))
+        else:
+            said[place] = _section_with(said[place], rows)
+    text = "\n\n".join(part.strip("\n") for part in said if part.strip("\n")) + "\n"
+    wanted = tomllib.loads(before)
+    for section, rows in sections.items():
+        *above, name = section[1:-1].split(".")
+        table = wanted.setdefault(above[0], {}) if above else wanted
+        table[name] = tomllib.loads("\n".join(f"{row} = {value}" for row, value in rows.items()))
+    if _read_again(text) != wanted:
+        raise FileError(
+            f"{quoted_path(path)}: results cannot be written into it as it is; write what stands there of them as tables, "
+            f"{' and '.join(sorted(sections))}, each once and with its rows below it."
+        )
+    return text.encode()
+
+
+def _read_again(text: str) -> Any:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _section_with(before: str, rows: Mapping[str, str]) -> str:
+    """A section with other rows. Lines that are comments stay: those below the last row, and these belong to what comes next."""
+    header, *lines = before.rstrip("\n").splitlines()
+    last = max((place for place, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), default=-1)
+    inside = [line for line in lines[: max(0, last)] if line.lstrip().startswith("#")]
+    return "\n".join([header, *inside, *(f"{name} = {value}" for name, value in rows.items()), *lines[last + 1 :]])
+
+
+def _rows(recipe: Recipe, seed: int, done: RecipeResult) -> dict[str, str]:
+    """What is written of a result, as TOML writes it."""
+    rows = {json.dumps(name) if _QUOTED.search(name) else name: f"{value:.4g}" for name, value in done.metrics.items()}
+    rows |= {"steps": f"{done.steps}", "seconds": f"{math.ceil(done.seconds)}"}
+    own = seed == recipe.plan.seed and "processor" in recipe.reached
+    return rows | ({"processor": json.dumps(recipe.reached["processor"])} if own else {})
 
 
 def _section(recipe: Recipe, seed: int) -> str:
