@@ -8,6 +8,7 @@ import torch
 
 from glyptic.arguments import checked
 from glyptic.train.folders import Which, load_run
+from glyptic.train.memory import held_by_memory
 from glyptic.train.plan import RunSeed
 from glyptic.train.task import check_metrics
 from glyptic.train.tasks import registry
@@ -28,6 +29,6 @@ def evaluate(run: str | os.PathLike[str], which: Which = "best", *, seed: RunSee
     task, model = registry.open(folder.task), folder.model(which)
     folder.check_data(task)
     task.check(model.config)
-    with torch.no_grad():
+    with torch.no_grad(), held_by_memory(f"an evaluation of {task.name}", "use another machine, or a smaller task or model"):
         found = task.evaluate(model, folder.plan.seed if seed is None else seed)
     return dict(check_metrics(task, {name: float(value) for name, value in found.items()}))

@@ -27,6 +27,7 @@ from glyptic.arguments import checked, shown
 from glyptic.errors import FileError, GlypticError
 from glyptic.files import quoted_path, read_bytes, write_whole
 from glyptic.nn.config import ModelConfig, known
+from glyptic.train.memory import held_by_memory
 from glyptic.train.plan import TEST, Plan
 from glyptic.train.task import AT_LEAST, AT_MOST, Task, good_enough
 from glyptic.train.tasks import registry
@@ -205,7 +206,7 @@ def run_recipe(recipe: Recipe, out: Path | None = None, *, small: bool = False, 
     begun = time.process_time()
     done = train(task, plan, config=config, out=out, progress=progress)
     seconds = time.process_time() - begun
-    with torch.no_grad():
+    with torch.no_grad(), held_by_memory(f"the test of {task.name}", "use a smaller task, or a smaller model"):
         metrics = task.evaluate(done.model, plan.seed if small else TEST + plan.seed)  # a test asks many times as much
     return RecipeResult(recipe.name, metrics, done.step, seconds, "" if small else _missed(recipe, metrics))
 

@@ -30,11 +30,13 @@ from glyptic.arguments import FolderToFill, checked
 from glyptic.errors import FileError, InputError
 from glyptic.files import Content, quoted_path
 from glyptic.nn import Model, ModelConfig, build
+from glyptic.nn.speed.machine import check_memory
 from glyptic.progress import progress_bar, tell
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
 from glyptic.train.distributed import STAGING, NothingSharded, Strategy, Team, joined
 from glyptic.train.folders import MOMENTS, STATE, Row, RunFolder, RunProgress, identity_of, refuse_lost, state_file
+from glyptic.train.memory import held_by_memory
 from glyptic.train.metrics import LogName, MetricsLog, check_logs, open_logs
 from glyptic.train.optimizer import adamw, moments
 from glyptic.train.plan import Plan
@@ -152,7 +154,8 @@ class _Trainer:
     # ------------------------------------------------------------------ a step
 
     def _draw(self, step: int) -> Minibatch:
-        return self.task.batch(self.plan.seed, step, self.plan.batch)
+        with held_by_memory(f"a batch of {self.plan.batch:,} sequences of {self.task.name}", "use a smaller batch"):
+            return self.task.batch(self.plan.seed, step, self.plan.batch)
 
     def _advance(self, step: int, interrupted: Callable[[], bool]) -> bool:
         """One step of the optimizer; whether anybody has interrupted the run."""
@@ -167,12 +170,26 @@ class _Trainer:
             stop = asked > 0
             return loss
 
-        loss, self.norm = update(self.model.parameters(), self.optimizer, rate, plan.clip, backward, step, self._remedy())
+        what, remedy = self._size_of_a_step(batch)
+        with held_by_memory(what, remedy):
+            loss, self.norm = update(
+                self.model.parameters(), self.optimizer, rate, plan.clip, backward, step, self._remedy()
+            )
         now = time.perf_counter()
         seconds, self.clock = self.progress.seconds + now - self.clock, now
         losses, tokens = [*self.progress.losses, loss], self.progress.tokens + batch.tokens
         self.progress = replace(self.progress, step=step + 1, losses=losses, tokens=tokens, seconds=seconds)
         return stop
+
+    def _size_of_a_step(self, batch: Minibatch) -> tuple[str, str]:
+        """How large a step is, in words, and what makes it smaller; what no memory of this machine holds is refused before."""
+        config, first = self.model.config, batch.inputs[0]
+        rows = max(rows.stop - rows.start for rows in self.places)
+        what = f"a step on {rows:,} sequences at once"
+        remedy = "use a smaller batch, or cut it into more pieces (accumulate)"
+        if self.team.device.type == "cpu" and first.dim() in (2, 3):  # of tokens or vectors; each layer keeps its residual stream
+            check_memory(4 * config.layers * config.width * rows * first.shape[1], what, remedy)
+        return what, remedy
 
     def _backward(self, batch: Minibatch, step: int) -> float:
         """Gradients of the mean over all targets of the batch; this process's share of the loss."""
@@ -240,7 +257,9 @@ class _Trainer:
     def _evaluate(self) -> Row:
         """Metrics on held-out data; the best weights are saved, and what ends a run early is noted."""
         remedy = f"after step {self.progress.step} the weights are of no use; {self._remedy()}"
-        found = self.team.leaders(_evaluated(self.objective, self.task, self.plan.seed, remedy))
+        with held_by_memory(f"an evaluation of {self.task.name}", "use a smaller task, or a smaller model"):
+            evaluated = _evaluated(self.objective, self.task, self.plan.seed, remedy)
+        found = self.team.leaders(evaluated)
         if self.team.sharded:
             self.wrapped.reshard()
         measure, done = self.task.measure, self.progress
