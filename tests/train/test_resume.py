@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -227,11 +228,25 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(
     out = tmp_path / "run"
     shutil.copytree(half_done, out)
     before, size = snapshot(out / "last"), (half_done / "last" / file).stat().st_size
-    with files_of_at_most(size - 1 if "metrics" not in file else size), pytest.raises(FileError, match="File too large"):
+    place = re.escape(str(out))
+    limit = files_of_at_most(size - 1 if "metrics" not in file else size)
+    with limit, pytest.raises(FileError, match=f"^cannot write .*{place}.*: File too large"):
         run(out)
     assert snapshot(out / "last") == before
     assert same(run(out).model, run(tmp_path / "whole").model)
     assert not list(out.rglob(".*"))
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027])
+def test_all_files_of_a_run_have_the_mode_that_the_user_gives_files(umask: int, tmp_path: Path) -> None:
+    """Who may read its config may read its weights, the second time as the first."""
+    before = os.umask(umask)
+    try:
+        run(tmp_path / "run")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert "model.safetensors" in modes and set(modes.values()) == {0o666 & ~umask}, modes
 
 
 @contextmanager

@@ -23,6 +23,7 @@ try:
 except ImportError:  # not on this system: then nobody can tell a leftover from a file being written, and nothing is removed
     fcntl = None  # type: ignore[assignment]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 MARK = "drawn by Glyptic"
 
 _TEMPORARY = re.compile(r"\.glyptic-[0-9a-f]{16}\.tmp")
@@ -78,7 +79,8 @@ def sentences(path: str | os.PathLike[str], what: str = "") -> Iterator[None]:
         raise
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         named = f"{what} {quoted_path(path)}" if what else quoted_path(path)
-        raise FileError(f"cannot write {named}: {getattr(error, 'strerror', None) or error}.") from None
+        full = "; make room there, or name another place" if getattr(error, "errno", None) in _FULL else ""
+        raise FileError(f"cannot write {named}: {getattr(error, 'strerror', None) or error}{full}.") from None
 
 
 @contextmanager
