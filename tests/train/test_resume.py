@@ -23,6 +23,7 @@ import torch
 from glyptic import nn
 from glyptic.errors import FileError
 from glyptic.train import Plan, Trained, load_run, train
+from glyptic.train.folders import RunFolder
 from tests.train.small import LONGER, PLAN, Progressions, digest, same
 
 ROOT = Path(__file__).parents[2]
@@ -115,6 +116,26 @@ def test_metrics_that_a_kill_left_ahead_of_the_checkpoint_are_written_once(tmp_p
 # Other runs, damaged files -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("torn", [b'{"st', b'{"step": 99, "loss": 1.5', b"\0\0\0\0", b'{"step": 99, "loss": 1.5}'])
+def test_a_row_that_a_kill_broke_off_is_left_out(torn: bytes, tmp_path: Path) -> None:
+    """Rows are added one by one: those before the last are whole, and the last is of a step that is done again."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", Interrupts(at=13))
+    with (tmp_path / "run" / "metrics.jsonl").open("ab") as file:
+        file.write(torn)
+    resumed, whole = run(tmp_path / "run"), run(tmp_path / "whole")
+    assert [row["step"] for row in resumed.rows] == [row["step"] for row in whole.rows]
+    assert load_run(tmp_path / "run").rows() == resumed.rows and same(resumed.model, whole.model)
+
+
+def test_rows_are_added_and_not_all_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    plain = RunFolder.write_rows
+    monkeypatch.setattr(RunFolder, "write_rows", lambda self, rows: (written.append(len(rows)), plain(self, rows)))
+    done = run(tmp_path / "run", plan=replace(PLAN, record=1))
+    assert written == [1] and load_run(tmp_path / "run").rows() == done.rows and len(done.rows) == 24
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -176,7 +197,7 @@ DAMAGES: dict[str, tuple[str, Any, str]] = {
     "another config": ("last/config.json", lambda d: d.replace(b'"dropout": 0.1', b'"dropout": 0.5'), "its dropout is 0.5"),
     "no config": ("last/config.json", "gone", "no config.json"),
     "hostile rows": ("metrics.jsonl", b'{"step": 1}\n{"step": "\x1b[31m"}\n', "is not a"),
-    "rows cut short": ("metrics.jsonl", b'{"step": 1}\n{"step": 2, "lo', r"line 2 of .* was cut short; remove that line"),
+    "rows cut short": ("metrics.jsonl", b'{"step": 1}\n{"step": 2, "lo\n', r"line 2 of .* was cut short; remove that line"),
     "rows that are none": ("metrics.jsonl", b"[]\n", "a row is an object with a step"),
     "half a run.json": ("run.json", lambda data: data[:50], "run.json is not a JSON file"),
     "a run.json of others": ("run.json", b'{"name": "package"}', "not that of a training run"),

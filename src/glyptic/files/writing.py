@@ -60,6 +60,24 @@ def write_together(files: Mapping[Path, bytes], what: str = "", *, parents: bool
             sync_folder(folder)
 
 
+def append(path: str | os.PathLike[str], data: bytes, what: str = "") -> None:
+    """Add to the end of a file that is there, on the disk; if that fails its end is where it was. Of what a kill or a power cut
+    breaks off a beginning may be there, so that readers leave out a last line that has no end.
+    """
+    with sentences(path, what):
+        handle = os.open(regular_place(Path(path)), os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
+        try:
+            size = os.fstat(handle).st_size
+            try:
+                write_all(handle, data)
+            except BaseException:
+                with suppress(OSError):
+                    os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+
+
 def regular_place(path: Path) -> Path:
     """Where a file at this path is in truth; what is there and is no regular file (a folder, a device) is not replaced."""
     place = Path(os.path.realpath(path))

@@ -123,6 +123,7 @@ class _Trainer:
         self.task, self.plan, self.model, self.folder, self.team = task, plan, model, folder, team
         self.places = team.rows(plan.batch, plan.accumulate)
         self.rows: list[Row] = []
+        self.told = False  # whether the file of metrics holds all rows but those to come
         self.progress = self._open(held)
         model.to(team.device)
         self.objective = Objective(model, task, plan.smoothing)
@@ -332,7 +333,9 @@ class _Trainer:
     def _tell(self) -> None:
         if self.folder is not None and self.team.leads:
             self.folder.check_there()
-            self.folder.write_rows(self.rows)
+            if not (self.told and self.folder.add_row(self.rows[-1])):  # what is there first may be of steps done again
+                self.folder.write_rows(self.rows)
+            self.told = True
         for log in self.logs:
             log.write(self.rows[-1])
 
