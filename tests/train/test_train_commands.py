@@ -60,6 +60,7 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
     Path("empty").mkdir()
     test = f"{2**62}"  # seeds from here on ask for the test, which nothing is chosen by
     Path("r.toml").write_text('task = "tomita:4"\n')
+    Path("empty/r.toml").write_text('task = "tomita:4"\n')
     Path("late.toml").write_text(f'task = "tomita:4"\n[plan]\nseed = {test}\n')
     for words, says in [
         (["train", "tomitta:1"], "no task 'tomitta'"),
@@ -94,6 +95,12 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
         (["evaluate", "t1", "--seed", test], f"--seed is {test}, and must be a whole number from 0 to {2**62 - 1}"),
         (["train", "tomita:4", "--seed", test, "--out", "t2"], f"--seed is {test}"),
         (["recipes", "r.toml", "--seeds", "1", test], test),
+        (["evaluate", "t1", "--seed", "9"], "seed has no effect on 'tomita:number=4"),
+        (["recipes", "r.toml", "--seeds", "0", "0"], "--seeds has '0' twice"),
+        (["recipes", "r.toml", "./r.toml"], "FILE has"),
+        (["recipes", "r.toml", "empty/r.toml", "--out", "t2"], "by its name, has 'r' twice; leave one out, or rename it"),
+        (["experiment", "chain", "--seeds", "0", "0", "--out", "t2"], "each once"),
+        (["train", "tomita:4", "--steps", "2", "--warmup", "3", "--out", "t2"], "warmup is 3, and the run has 2 steps"),
         (["recipes", "late.toml"], f"seed is {test}"),
         (["experiment", "chain", "--seeds", test, "--out", "t2"], test),
     ]:

@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from glyptic.arguments import FolderToFill, Readable
-from glyptic.cli.reading import refuse_idle
+from glyptic.cli.reading import refuse_idle, refuse_twice
 from glyptic.train.plan import RunSeed
 
 
@@ -45,6 +45,10 @@ class RecipesCommand:
         places = [Readable("either")("FILE", place) for place in self.place]
         files = [file for place in places for file in (recipes_in(place) if place.is_dir() else [place])]
         recipes = [read_recipe(file) for file in files]  # all are read before any is run
+        refuse_twice("--seeds", map(str, self.seeds))
+        refuse_twice("FILE", (str(file.resolve()) for file in files))
+        if self.out is not None:
+            refuse_twice("--out, with a folder for each recipe by its name,", (recipe.name for recipe in recipes))
         if self.record:
             for file, recipe in zip(files, recipes, strict=True):
                 check_recordable(file, self.seeds or (recipe.plan.seed,))

@@ -67,6 +67,11 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.warmup > self.steps and self.warmup != Plan.warmup:  # who only asks for fewer steps than usual is not refused
+            raise InputError(
+                f"warmup is {self.warmup}, and the run has {self.steps} steps, so that the rate would never be reached; "
+                "use a shorter warmup, or more steps."
+            )
         if self.batch % self.accumulate:
             raise InputError(
                 f"accumulate is {self.accumulate}, and a batch of {self.batch} cannot be cut into so many equal pieces; "

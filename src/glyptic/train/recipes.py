@@ -168,7 +168,7 @@ def _read_again(text: str) -> Any:
 
 def _section_with(before: str, rows: Mapping[str, str]) -> str:
     """A section with other rows. Lines that are comments stay: those below the last row, and these belong to what comes next."""
-    header, *lines = before.rstrip("\n").splitlines()
+    header, *lines = before.rstrip("\n").split("\n")
     last = max((place for place, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), default=-1)
     inside = [line for line in lines[: max(0, last)] if line.lstrip().startswith("#")]
     return "\n".join([header, *inside, *(f"{name} = {value}" for name, value in rows.items()), *lines[last + 1 :]])
