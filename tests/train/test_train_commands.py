@@ -76,6 +76,7 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
         (["train", "tomita:4", "--model", "colour=red", "--out", "t2"], "colour='red' is not a field"),
         (["train", "tomita:4", "--model", "final_norm", "--out", "t2"], "must be a field and its value"),
         (["train", "tomita:4", "--start", "empty", "--out", "t2"], "no config.json"),
+        (["train", "tomita:4", "--start", "t1/best", "--layers", "3", "--out", "t2"], "; it was asked for with layers=3."),
         (["train", "tomita:4", "--model", "=", "--out", "t2"], "--model '=' must be a field and its value"),
         (["train", "tomita:4", "--patience", "nan", "--out", "t2"], "--patience: 'nan' is not a whole number, and not None"),
         (["train", "tomita:4", "--clip=", "--out", "t2"], "--clip: '' is not a number, and not None"),

@@ -97,7 +97,13 @@ def _described(
     check_kind(config, kind, quoted_path(folder))
     with torch.device("meta"):
         model = MODELS[config.kind](config.replace(**changes))
-    _check_names(folder, model, _our_weights(folder, family, config, headers), family, config)
+    try:
+        _check_names(folder, model, _our_weights(folder, family, config, headers), family, config)
+    except FileError as error:
+        if not changes:
+            raise
+        given = ", ".join(f"{name}={shown(value)}" for name, value in changes.items())
+        raise FileError(f"{str(error).rstrip('.')}; it was asked for with {given}.") from None
     return files, config, model, family
 
 
