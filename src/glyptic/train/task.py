@@ -73,8 +73,8 @@ class Task(Protocol):
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """Metrics on data that no batch has, `measure` among them; with a seed from `TEST` on, on data that no evaluation has.
 
-        A task that holds nothing out, since all there is may be learned, measures both on the same. The model is in eval mode;
-        gradients are off.
+        A task that holds nothing out, since all there is may be learned, measures both on the same. One that asks all it has held
+        out, whatever the seed, may say so: `evaluations_draw` is False. The model is in eval mode; gradients are off.
         """
 
     def files(self) -> Mapping[str, bytes]:
