@@ -18,7 +18,7 @@ from tests.files.faults import ASKING, ERRORS, calls, failing, killed, snapshot
 
 from glyptic.errors import FileError
 from glyptic.exact import Transformer, random_transformer
-from glyptic.files import folders, write_together, write_whole
+from glyptic.files import append, folders, write_together, write_whole
 from glyptic.numbers import Fixed
 
 
@@ -254,6 +254,28 @@ def test_each_call_in_turn_fails_in_every_way_or_is_the_last(name: str, over_old
         for code in ERRORS:
             trial.fails(at, code)
         trial.dies(at)
+
+
+def test_a_line_is_added_or_the_file_is_as_it_was(tmp_path: Path) -> None:
+    """What fails leaves the old file or the new; a kill at most a beginning of the line, below all that was there."""
+    path, old, line = tmp_path / "rows", b"one\n", b"two and three\n"
+    path.write_bytes(old)
+    with calls() as counted:
+        append(path, line)
+    assert path.read_bytes() == old + line
+    for at in range(len(counted.names)):
+        for code in ERRORS:
+            path.write_bytes(old)
+            with in_a_sentence("cannot write"), calls(at, failing(code)):
+                append(path, line)
+            assert path.read_bytes() in (old, old + line)
+        path.write_bytes(old)
+        killed(lambda: append(path, line), at)
+        left = path.read_bytes()
+        assert left.startswith(old) and (old + line).startswith(left)
+    assert {"open", "write", "fsync", "close"} <= {*counted.names}
+    with in_a_sentence("cannot write"):
+        append(tmp_path, line)
 
 
 def test_where_folders_cannot_be_exchanged_files_move_after_one_decision(tmp_path: Path, monkeypatch: Any) -> None:

@@ -7,6 +7,7 @@ from sympy.combinatorics import Permutation
 
 from glyptic import nn
 from glyptic.errors import GlypticError, ModelError
+from glyptic.train.plan import TEST
 from glyptic.train.task import IGNORED, Side
 from glyptic.train.tasks import arithmetic, registry
 from glyptic.train.tasks.tokens import Symbols
@@ -96,6 +97,50 @@ def test_held_out_problems_are_never_drawn(name: str) -> None:
     assert held and seen and not held & seen
 
 
+def every_squaring(task: arithmetic.ReckoningTask, side: Side) -> list[list[int]]:
+    """Thought and answer of all problems on one side."""
+    reckoning, found = task.reckoning, []
+    assert isinstance(reckoning, arithmetic.Squares)
+    for times in range(1, reckoning.most + 1):
+        problems = np.zeros((reckoning.modulus, times), dtype=np.int64)
+        problems[:, 0] = np.arange(reckoning.modulus)
+        _, thought, answer = reckoning.written(problems[task.sides(problems) == side])
+        found += np.concatenate([thought, answer], axis=1).tolist()
+    return found
+
+
+@pytest.mark.parametrize("name", ["squaring:1019,16,yes", "squaring:97,9,yes", "squaring:1000,5,yes"])
+def test_no_chain_of_squares_that_is_held_out_begins_one_that_is_learned(name: str) -> None:
+    """However often a number is squared, and of whichever number it is the square."""
+    task = registry.open(name)
+    learned = {tuple(row[:end]) for row in every_squaring(task, "learned") for end in range(1, len(row) + 1)}
+    tested = {tuple(row[:end]) for row in every_squaring(task, "tested") for end in range(1, len(row) + 1)}
+    for side in ("evaluated", "tested"):
+        held = {tuple(row) for row in every_squaring(task, side)}
+        assert len(held) > 10 and not {row for row in held if row in learned}
+        assert side == "tested" or not held & tested
+
+
+@pytest.mark.parametrize("name", ["addition:3,yes", "addition:2,yes", "modular-sum:7,5,yes", "s5:5,yes", "squaring:1019,16,yes"])
+def test_no_chain_that_is_held_out_is_learned_of_another_problem(name: str) -> None:
+    task = registry.open(name)
+
+    def written(side: Side, draws: int, count: int) -> set[str]:
+        rng = np.random.default_rng(1)
+        rows = [row for _ in range(draws) for row in task._written(task.problems(rng, count, side))[1].tolist()]
+        return {f"{row}"[:-1] + "," for row in rows}
+
+    learned = written("learned", 100, 400)
+    for held in (written("evaluated", 4, 100), written("tested", 4, 100)):
+        assert len(held) > 10 and not held & learned
+
+
+def test_steps_that_chains_are_made_of_are_all_learned() -> None:
+    task = registry.open("squaring:1019,16,yes")
+    assert (task.sides(np.arange(1019)[:, None]) == "learned").all()
+    assert all(rows.shape[1] > 1 for seed in (0, TEST) for rows in task.evaluated(seed))
+
+
 def test_what_is_held_out_is_about_one_in_so_many() -> None:
     rows = np.random.default_rng(0).integers(0, 10, (20_000, 6))
     assert 0.115 < arithmetic.held_out.prefixes(rows, 8)[:, -1].mean() < 0.135
@@ -147,6 +192,8 @@ def test_vocabularies_lie_beside_the_weights() -> None:
         "modular-sum:2,6,held_out=50",
         "squaring:7,16",
         "squaring:2,32",
+        "squaring:1019,1,yes",
+        "modular-sum:64,1,yes",
     ],
 )
 def test_bad_names_are_one_sentence(name: str) -> None:

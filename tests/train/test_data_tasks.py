@@ -16,7 +16,8 @@ from sklearn.datasets import load_digits
 
 from glyptic import nn
 from glyptic.errors import FileError, GlypticError, InputError, ModelError
-from glyptic.train.task import IGNORED, TEST, Side, Task
+from glyptic.train.plan import TEST
+from glyptic.train.task import AT_LEAST, AT_MOST, IGNORED, Side, Task
 from glyptic.train.tasks import images, registry, tokens, translation
 from glyptic.train.tasks.finite import places
 from glyptic.train.tasks.held_out import side_of
@@ -133,6 +134,14 @@ def test_texts_that_cannot_be_learned_from(book: Path, tmp_path: Path) -> None:
         with pytest.raises(GlypticError) as caught:
             registry.open(name)
         assert "\n" not in str(caught.value)
+    (tmp_path / "bytes").write_bytes(b"a" * 25)  # of which no context makes enough
+    for context in (2, 11, 128):
+        with pytest.raises(FileError, match=r"has 25 tokens, too few: .*; give a longer text\.$"):
+            registry.open(f"text:{tmp_path}/bytes,0,{context}")
+    (tmp_path / "bytes").write_bytes(b"a" * 40)
+    with pytest.raises(FileError, match="give a longer text, or context=17"):
+        registry.open(f"text:{tmp_path}/bytes")
+    assert registry.open(f"text:{tmp_path}/bytes,0,17").context == 17  # what is said helps
     task = registry.open(f"text:{book}")
     with pytest.raises(ModelError, match="vocabulary=10"):
         task.check(task.config().replace(vocabulary=10))
@@ -190,6 +199,19 @@ def test_a_source_written_in_several_ways_is_on_one_side(tmp_path: Path) -> None
     learned, evaluated, tested = ({target for _, target in part} for part in made.by_side.values())
     assert len(tested | evaluated) >= 4 and len(learned | evaluated | tested) == 80
     assert not learned & evaluated and not learned & tested and not evaluated & tested
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_pairs_end_where_editors_end_them(end: str, tmp_path: Path) -> None:
+    """U+2028, U+0085, form feeds and their like are letters of a text."""
+    odd = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e"
+    file = tmp_path / "odd.tsv"
+    file.write_bytes("".join(f"word {k}\tpa{odd}labra {k}{end}" for k in range(200)).encode())
+    found = [pair for side in registry.open(f"pairs:{file}").pairs.by_side.values() for pair in side]
+    assert {*found} == {(f"word {k}", f"pa{odd}labra {k}") for k in range(200)}
+    file.write_bytes(file.read_bytes() + f"no{odd}tab{end}".encode())
+    with pytest.raises(FileError, match=r"line 201 of .* has no tab"):
+        registry.open(f"pairs:{file}")
 
 
 def test_batches_are_by_length_and_shift_the_target(table: Path) -> None:
@@ -368,6 +390,7 @@ def test_every_task_keeps_the_promises_of_a_task(name: str, book: Path, table: P
     with torch.no_grad():
         found = task.evaluate(model.eval(), 0)
     assert task.measure in found and "loss" in found and all(np.isfinite(value) for value in found.values())
+    assert {*found} <= {*AT_MOST, *AT_LEAST}  # else a recipe could not say what it should reach
 
 
 def test_places_of_an_endless_walk() -> None:
@@ -451,6 +474,17 @@ def test_what_a_recipe_is_tested_on_is_not_what_its_run_is_evaluated_on(
 def test_every_kind_of_task_is_looked_at() -> None:
     """But regression in context, which draws reals and holds nothing out."""
     assert {*registry._kinds()} == {*OF_EACH_KIND, "regression"}
+
+
+@pytest.mark.parametrize("name", OF_EACH_KIND)
+def test_a_task_says_whether_the_seed_of_an_evaluation_has_a_part_in_it(
+    name: str, book: Path, table: Path, pictures: Path
+) -> None:
+    task = registry.open(OF_EACH_KIND[name].format(book=book, table=table, pictures=pictures))
+    draws = getattr(task, "evaluations_draw", True)
+    assert draws or {*asked(task, 0)} == {*asked(task, 1)}
+    idle = {"tomita", "regex", "contains", "first-equals-last", "majority", "palindromes", "program"}
+    assert draws == (name not in {*idle, "text", "pairs", "digits", "images"})
 
 
 def test_images_are_all_learned_evaluated_or_tested() -> None:

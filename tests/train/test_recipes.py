@@ -65,6 +65,14 @@ def test_a_recipe_that_misses_says_what() -> None:
     assert recipes._missed(recipe, {"balanced": 1.0, "wrong": 0}) == ""
 
 
+@pytest.mark.parametrize("metric", ["loss", "wrong", "bits_per_byte", "perplexity", "after_all"])
+def test_of_what_is_better_when_less_the_most_is_meant(metric: str, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(f'task = "parity"\n[reach]\n{metric} = 2.0\n')
+    recipe = recipes.read_recipe(tmp_path / "r.toml")
+    assert recipes._missed(recipe, {metric: 1.9}) == ""
+    assert recipes._missed(recipe, {metric: 7.9}) == f"{metric} is 7.9 instead of 2"
+
+
 def test_recipes_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A small recipe that reaches its aim, and one that cannot: status 0 and 1, runs in folders, which train goes on with."""
     easy = 'task = "tomita:1,4,held_out=0"\n[model]\nlayers = 1\nwidth = 8\nheads = 1\n'
@@ -94,6 +102,55 @@ def test_recipes_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         == 2
     )
     assert "holds another training run" in capsys.readouterr().err
+
+
+def result(loss: float) -> recipes.RecipeResult:
+    return recipes.RecipeResult("r", {"loss": loss, "top 5": 0.25}, steps=2, seconds=0.5, missed="")
+
+
+def test_results_are_written_in_their_place_and_comments_stay(tmp_path: Path) -> None:
+    """What stood there of a seed goes; what somebody wrote beside it, and below it of the next part, does not."""
+    path = tmp_path / "r.toml"
+    path.write_text(
+        '# mine\ntask = "tomita:4"\n[plan]\nsteps = 2\n\n[reached]\n# measured at night\nloss = 1.0\nold = 3\n\n'
+        "# chosen by hand\n[model]\nlayers = 1\n\n[seeds.1]\nloss = 0.5\n# the last word\n"
+    )
+    recipes.record(path, {0: result(0.125), 1: result(0.25), 2: result(0.75)})
+    rows = 'loss = {}\n"top 5" = 0.25\nsteps = 2\nseconds = 1\n'
+    assert path.read_text() == (
+        f'# mine\ntask = "tomita:4"\n\n[plan]\nsteps = 2\n\n[reached]\n# measured at night\n{rows.format(0.125)}\n'
+        f"# chosen by hand\n\n[model]\nlayers = 1\n\n[seeds.1]\n{rows.format(0.25)}# the last word\n\n"
+        f"[seeds.2]\n{rows.format(0.75)}"
+    )
+    recipe = recipes.read_recipe(path)
+    assert (recipe.reached["loss"], recipe.seeds["1"]["loss"], recipe.seeds["2"]["loss"]) == (0.125, 0.25, 0.75)
+    written = path.read_bytes()
+    recipes.record(path, {0: result(0.125), 2: result(0.75)})
+    assert path.read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "[seeds]\n1 = {loss = 0.5}\n",
+        "seeds.1.loss = 0.5\n",
+        '[seeds."1"]\nloss = 0.5\n',
+        "[ seeds.1 ]\nloss = 0.5\n",
+        'about = """\n[seeds.1]\nis not this"""\n',
+    ],
+)
+def test_what_would_not_be_read_again_is_told_before_training_and_not_written(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.toml"
+    path.write_text(f'task = "tomita:4"\n{part}')
+    recipes.read_recipe(path)
+    before = path.read_bytes()
+    with pytest.raises(FileError, match=re.escape("as tables, [seeds.1], each once")):
+        recipes.record(path, {1: result(0.5)})
+    monkeypatch.setattr(recipes, "run_recipe", None)
+    assert main(["recipes", str(path), "--seeds", "1", "--record"]) == 2
+    assert "results cannot be written into it" in capsys.readouterr().err and path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -126,6 +183,7 @@ def test_make_recipes_runs_both_folders(statuses: tuple[int, int], commands: int
         ('task = "parity"\n[model]\nlayer = 3', "is it layers"),
         ('task = "parity"\n[reach]\nloss = nan', "must be a number"),
         ('task = "parity"\n[reach]\nloss = "low"', "must be a number"),
+        ('task = "parity"\n[reach]\nacuracy = 0.9', "[reach] 'acuracy' is not a metric"),
     ],
 )
 def test_files_that_are_no_recipes(content: str, said: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -22,6 +23,7 @@ import torch
 from glyptic import nn
 from glyptic.errors import FileError
 from glyptic.train import Plan, Trained, load_run, train
+from glyptic.train.folders import RunFolder
 from tests.train.small import LONGER, PLAN, Progressions, digest, same
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +77,21 @@ def test_kill_9_at_random_moments(tmp_path: Path, seed: int) -> None:
     assert len(found["killed"]) >= 2 and max(found["killed"]) < LONGER.steps  # in the middle, not at the end
 
 
+def test_files_of_the_user_beside_the_weights_stay(tmp_path: Path) -> None:
+    """Evaluations, saves and a resume leave them alone; moments that the run itself has left over go."""
+    place = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(place, Interrupts(at=9))
+    kept = [place / which / name for which in ("best", "last") for name in ("mine.safetensors", "shard-mine.safetensors")]
+    kept += [place / "last" / "notes.txt", place / "best" / "optimizer.safetensors"]
+    shard = place / "last" / "shard-00001-model-00001-of-00001.safetensors"
+    for path in (*kept, shard):
+        path.write_bytes(b"mine")
+    whole = run(place)
+    assert all(path.read_bytes() == b"mine" for path in kept) and not shard.exists()
+    assert same(whole.model, run(tmp_path / "other").model)
+
+
 def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
     first = run(tmp_path / "run")
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
@@ -97,6 +114,26 @@ def test_metrics_that_a_kill_left_ahead_of_the_checkpoint_are_written_once(tmp_p
 
 
 # Other runs, damaged files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("torn", [b'{"st', b'{"step": 99, "loss": 1.5', b"\0\0\0\0", b'{"step": 99, "loss": 1.5}'])
+def test_a_row_that_a_kill_broke_off_is_left_out(torn: bytes, tmp_path: Path) -> None:
+    """Rows are added one by one: those before the last are whole, and the last is of a step that is done again."""
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "run", Interrupts(at=13))
+    with (tmp_path / "run" / "metrics.jsonl").open("ab") as file:
+        file.write(torn)
+    resumed, whole = run(tmp_path / "run"), run(tmp_path / "whole")
+    assert [row["step"] for row in resumed.rows] == [row["step"] for row in whole.rows]
+    assert load_run(tmp_path / "run").rows() == resumed.rows and same(resumed.model, whole.model)
+
+
+def test_rows_are_added_and_not_all_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    plain = RunFolder.write_rows
+    monkeypatch.setattr(RunFolder, "write_rows", lambda self, rows: (written.append(len(rows)), plain(self, rows)))
+    done = run(tmp_path / "run", plan=replace(PLAN, record=1))
+    assert written == [1] and load_run(tmp_path / "run").rows() == done.rows and len(done.rows) == 24
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
@@ -160,7 +197,7 @@ DAMAGES: dict[str, tuple[str, Any, str]] = {
     "another config": ("last/config.json", lambda d: d.replace(b'"dropout": 0.1', b'"dropout": 0.5'), "its dropout is 0.5"),
     "no config": ("last/config.json", "gone", "no config.json"),
     "hostile rows": ("metrics.jsonl", b'{"step": 1}\n{"step": "\x1b[31m"}\n', "is not a"),
-    "rows cut short": ("metrics.jsonl", b'{"step": 1}\n{"step": 2, "lo', r"line 2 of .* was cut short; remove that line"),
+    "rows cut short": ("metrics.jsonl", b'{"step": 1}\n{"step": 2, "lo\n', r"line 2 of .* was cut short; remove that line"),
     "rows that are none": ("metrics.jsonl", b"[]\n", "a row is an object with a step"),
     "half a run.json": ("run.json", lambda data: data[:50], "run.json is not a JSON file"),
     "a run.json of others": ("run.json", b'{"name": "package"}', "not that of a training run"),
@@ -212,11 +249,25 @@ def test_a_full_disk_leaves_the_checkpoint_before_and_the_run_goes_on_from_it(
     out = tmp_path / "run"
     shutil.copytree(half_done, out)
     before, size = snapshot(out / "last"), (half_done / "last" / file).stat().st_size
-    with files_of_at_most(size - 1 if "metrics" not in file else size), pytest.raises(FileError, match="File too large"):
+    place = re.escape(str(out))
+    limit = files_of_at_most(size - 1 if "metrics" not in file else size)
+    with limit, pytest.raises(FileError, match=f"^cannot write .*{place}.*: File too large"):
         run(out)
     assert snapshot(out / "last") == before
     assert same(run(out).model, run(tmp_path / "whole").model)
     assert not list(out.rglob(".*"))
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027])
+def test_all_files_of_a_run_have_the_mode_that_the_user_gives_files(umask: int, tmp_path: Path) -> None:
+    """Who may read its config may read its weights, the second time as the first."""
+    before = os.umask(umask)
+    try:
+        run(tmp_path / "run")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert "model.safetensors" in modes and set(modes.values()) == {0o666 & ~umask}, modes
 
 
 @contextmanager

@@ -58,6 +58,10 @@ def test_train_again_evaluate_and_look(capsys: pytest.CaptureFixture[str]) -> No
 def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "train", "tomita:4", *SMALL, "--out", "t1")
     Path("empty").mkdir()
+    test = f"{2**62}"  # seeds from here on ask for the test, which nothing is chosen by
+    Path("r.toml").write_text('task = "tomita:4"\n')
+    Path("empty/r.toml").write_text('task = "tomita:4"\n')
+    Path("late.toml").write_text(f'task = "tomita:4"\n[plan]\nseed = {test}\n')
     for words, says in [
         (["train", "tomitta:1"], "no task 'tomitta'"),
         (["train", "tomita:4", *SMALL, "--seed", "3", "--out", "t1"], "holds another training run"),
@@ -65,10 +69,14 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
         (["train", "tomita:4", "--heads", "3", "--width", "8", "--out", "t2"], "heads=3 does not divide width=8"),
         (["train", "tomita:4", "--context", "2", "--out", "t2"], "context"),
         (["train", "tomita:4", "--accumulate", "7", "--out", "t2"], "accumulate is 7"),
+        (["train", "tomita:4", "--layers", "2", "--model", "layers=3", "--out", "t2"], "--layers and --model layers= are both"),
+        (["train", "tomita:4", "--model", "layers=3", "layers=1", "--out", "t2"], "--model layers= is given twice, and only one"),
+        (["train", "tomita:4", "--model", "layers=none", "layers=1", "--out", "t2"], "--model layers= is given twice"),
         (["train", "tomita:4", "--model", "vocabulary=7", "--out", "t2"], "vocabulary"),
         (["train", "tomita:4", "--model", "colour=red", "--out", "t2"], "colour='red' is not a field"),
         (["train", "tomita:4", "--model", "final_norm", "--out", "t2"], "must be a field and its value"),
         (["train", "tomita:4", "--start", "empty", "--out", "t2"], "no config.json"),
+        (["train", "tomita:4", "--start", "t1/best", "--layers", "3", "--out", "t2"], "; it was asked for with layers=3."),
         (["train", "tomita:4", "--model", "=", "--out", "t2"], "--model '=' must be a field and its value"),
         (["train", "tomita:4", "--patience", "nan", "--out", "t2"], "--patience: 'nan' is not a whole number, and not None"),
         (["train", "tomita:4", "--clip=", "--out", "t2"], "--clip: '' is not a number, and not None"),
@@ -85,6 +93,17 @@ def test_what_cannot_be_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> N
         (["evaluate", "nowhere"], "RUN is 'nowhere'"),
         (["evaluate", "t1", "--which", "first"], "--which"),
         (["evaluate", "t1", "--seed", "-1"], "--seed is -1"),
+        (["evaluate", "t1", "--seed", test], f"--seed is {test}, and must be a whole number from 0 to {2**62 - 1}"),
+        (["train", "tomita:4", "--seed", test, "--out", "t2"], f"--seed is {test}"),
+        (["recipes", "r.toml", "--seeds", "1", test], test),
+        (["evaluate", "t1", "--seed", "9"], "seed has no effect on 'tomita:number=4"),
+        (["recipes", "r.toml", "--seeds", "0", "0"], "--seeds has '0' twice"),
+        (["recipes", "r.toml", "./r.toml"], "FILE has"),
+        (["recipes", "r.toml", "empty/r.toml", "--out", "t2"], "by its name, has 'r' twice; leave one out, or rename it"),
+        (["experiment", "chain", "--seeds", "0", "0", "--out", "t2"], "each once"),
+        (["train", "tomita:4", "--steps", "2", "--warmup", "3", "--out", "t2"], "warmup is 3, and the run has 2 steps"),
+        (["recipes", "late.toml"], f"seed is {test}"),
+        (["experiment", "chain", "--seeds", test, "--out", "t2"], test),
     ]:
         assert says in sentence(capsys, *words), words
     assert not Path("t2").exists()
@@ -117,6 +136,10 @@ def test_a_recipe_is_what_flags_are_unless_told(capsys: pytest.CaptureFixture[st
     assert said(capsys, "train", "--recipe", "r.toml", "--out", "one")[0] == 0
     run = load_run("one")
     assert (run.plan.steps, run.plan.batch, run.model().config.final_norm) == (4, 8, False)
+    model = ["--model", "layers=2", "attention_bias=false", "--width", "16", "--out", "three"]
+    assert said(capsys, "train", "--recipe", "r.toml", *model)[0] == 0
+    config = load_run("three").model().config  # what is not told is as the recipe says, further fields too
+    assert (config.layers, config.width, config.heads, config.final_norm) == (2, 16, 1, False)
     flags = ["--steps", "2000", "--reach", "0", "--evaluate", "2", "--out", "two"]
     assert said(capsys, "train", "--recipe", "r.toml", *flags)[0] == 0
     assert load_run("two").plan.steps == 2000  # also where that is what it is without a recipe

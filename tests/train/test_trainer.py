@@ -16,8 +16,12 @@ import torch.nn.functional as F
 from glyptic import nn
 from glyptic.errors import GlypticError, InputError, ModelError
 from glyptic.train import IGNORED, Plan, train
+from glyptic.train.evaluation import evaluate
+from glyptic.train.plan import TEST
 from glyptic.train.schedule import rate_at
 from glyptic.train.stepping import Diverged
+from glyptic.train.task import side_asked
+from glyptic.train.tasks import registry
 from tests.train.small import PLAN, Progressions, same
 
 
@@ -276,3 +280,72 @@ def test_what_goes_wrong_in_the_thread_of_batches_is_told() -> None:
 
     with pytest.raises(InputError, match="the data end here"):
         train(Unreadable(), PLAN, progress=False)
+
+
+def test_no_seed_of_a_run_is_that_of_a_test(tmp_path: Any) -> None:
+    """Else the evaluations on the way, by which weights are chosen, would see what only the test may."""
+    with pytest.raises(InputError, match="seed is 4611686018427387904, and must be"):
+        Plan(seed=TEST)
+    train(Progressions(), Plan(steps=1, batch=4, seed=TEST - 1), out=tmp_path / "run", progress=False)
+    assert side_asked(TEST - 1) == "evaluated"
+    with pytest.raises(InputError, match="seed is 4611686018427387904, and must be"):
+        evaluate(tmp_path / "run", seed=TEST)
+
+
+@dataclasses.dataclass(frozen=True)
+class TooLarge(Progressions):
+    """Needs more memory than there is, at one of the places where a run takes it."""
+
+    where: str = "batch"
+    error: type[Exception] = MemoryError
+    says: str = ""
+
+    def _at(self, where: str) -> None:
+        if where == self.where:
+            raise self.error(self.says)
+
+    def batch(self, seed: int, step: int, size: int) -> Any:
+        self._at("batch")
+        return super().batch(seed, step, size)
+
+    def loss(self, model: Any, batch: Any, smoothing: float = 0.0) -> torch.Tensor:
+        self._at("loss")
+        return super().loss(model, batch, smoothing)
+
+    def evaluate(self, model: Any, seed: int) -> dict[str, float]:
+        self._at("evaluate")
+        return super().evaluate(model, seed)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("batch", "memory does not hold a batch of 8 sequences of .*: use a smaller batch"),
+        ("loss", r"memory does not hold a step on 2 sequences at once: use a smaller batch, or .*\(accumulate\)"),
+        ("evaluate", "memory does not hold an evaluation of .*: use a smaller task, or a smaller model"),
+    ],
+)
+def test_what_memory_does_not_hold_is_told_where_it_is_needed(where: str, said: str) -> None:
+    plan = replace(PLAN, accumulate=4)
+    cpu = "[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."
+    for error, says in ((MemoryError, ""), (RuntimeError, cpu), (RuntimeError, "CUDA out of memory. Tried to allocate")):
+        with pytest.raises(InputError, match=said):
+            train(TooLarge(where=where, error=error, says=says), plan, progress=False)
+    with pytest.raises(RuntimeError, match="something else"):
+        train(TooLarge(where=where, error=RuntimeError, says="something else"), plan, progress=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wide(Progressions):
+    """So many sequences that no machine holds what a layer says of them; these take no memory."""
+
+    def batch(self, seed: int, step: int, size: int) -> Any:
+        rows = torch.zeros(1, 1, dtype=torch.int64).expand(size, 10**7)
+        return super().batch(seed, step, 2)._replace(inputs=(rows,), targets=rows)
+
+
+def test_a_step_that_no_machine_holds_is_refused_before_it_is_tried() -> None:
+    with pytest.raises(ModelError, match=r"a step on 1,000,000 sequences at once takes .* GB.*accumulate"):
+        train(Wide(), Plan(steps=1, batch=10**6), progress=False)
+    with pytest.raises(ModelError, match=r"an evaluation of regression:5,20000000, .* takes .* GB, more than this machine has"):
+        registry.open("regression:5,20000000")

@@ -6,11 +6,13 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from glyptic import nn
 from glyptic.cli import main
+from glyptic.errors import InputError
 from glyptic.train import Plan, train
 from glyptic.train.tasks import registry
 from glyptic.train.tasks.tokens import BytePairs, Pieces, Symbols, of_folder
@@ -35,6 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "decider": made("tomita:1,6,held_out=0", place / "decider", decider, **small),
         "sums": made("addition:2", place / "sums", **small),
+        "squares": made("squaring:101,4,chain=yes", place / "squares", **small),
         "bytes": made(f"text:{place}/book.txt,0,16", place / "bytes", **small),
         "pairs": made(f"text:{place}/book.txt,300,16", place / "pairs", **small),
         "numbers": made("numbers:es,digits", place / "numbers", **small),
@@ -76,6 +79,44 @@ def test_a_sum_is_what_the_model_says_greedily(runs: dict[str, Path], capsys: py
     assert "more than the model's 9 places" in refused(["generate", str(runs["sums"]), "07+95=", "--most", "9"], capsys)
     assert "reads 8 at most" in refused(["generate", str(runs["sums"]), "0" * 9], capsys)
     assert "the prompt is empty" in refused(["generate", str(runs["sums"])], capsys)
+
+
+@pytest.mark.parametrize("kind", ["squares", "squares/best", "squares/last"])
+def test_an_answer_ends_where_its_question_s_does(
+    kind: str, runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of one squaring a token, of three three: what comes after the last is nobody's answer."""
+    run = str(runs["squares"].parent / kind)
+    for times in (1, 2, 3, 4):
+        words = ["generate", run, "5" + " ²" * times + " ="]
+        written = said(words, capsys)
+        assert len(written.split()) == times
+        assert said([*words, "--beams", "2"], capsys).count(" ") == times - 1
+        assert said([*words, "--temperature", "2", "--seed", "1"], capsys).count(" ") == times - 1
+    assert said(["generate", run, "5 ² ² = 25"], capsys).count(" ") == 0
+    for asked in ("5 =", "² ² =", "5 5 ² =", "5 ² ²", "=", "5 ² ² ² ² ² ="):
+        assert "is not a question of squaring:" in refused(["generate", run, asked], capsys)
+    assert "all 2 tokens are there" in refused(["generate", run, "5 ² ² = 25 19"], capsys)
+
+
+def test_questions_are_written_as_the_task_writes_them(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    for asked in ("1+3=", "12+34", "12+3=", "1234=", "+="):
+        assert "is not a question of addition:digits=2,chain=no; write one such as" in refused(
+            ["generate", str(runs["sums"]), asked], capsys
+        )
+
+
+@pytest.mark.parametrize(
+    "name", ["addition:2", "addition:2,yes", "modular-sum:7,5,yes", "squaring:97,9,yes", "s5:4,yes", "s5:3,no,all"]
+)
+def test_what_remains_after_every_question_is_what_the_task_writes(name: str) -> None:
+    task = registry.open(name)
+    for step in range(5):
+        question, written = task._written(task.problems(np.random.default_rng(step), 20, "learned"))
+        for asked, answer in zip(question.tolist(), written.tolist(), strict=True):
+            assert [task.remaining([*asked, *answer[:k]]) for k in range(len(answer))] == [*range(len(answer), 0, -1)]
+    with pytest.raises(InputError, match="is not a question of"):
+        task.remaining(question[0].tolist()[:-1])
 
 
 @pytest.mark.parametrize("kind", ["bytes", "pairs"])

@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from glyptic.arguments import Readable, Seed
+from glyptic.arguments import Readable
+from glyptic.train.plan import RunSeed
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class EvaluateCommand:
     """The run's folder."""
     which: Literal["best", "last"] = "best"
     """The weights of the best evaluation, or the last ones."""
-    seed: Seed | None = None
+    seed: RunSeed | None = None
     """Of the held-out data; that of the run unless told."""
 
     def main(self) -> None:

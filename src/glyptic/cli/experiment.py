@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from glyptic.arguments import FolderToFill, Seed
+from glyptic.arguments import FolderToFill
 from glyptic.text import table_of
+from glyptic.train.plan import RunSeed
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class ExperimentCommand:
     """Which one: chain, norms, places or positions."""
     out: FolderToFill = Path("experiments")
     """Folder of the figure (.svg, .png), its data (.csv) and what is kept meanwhile (.json)."""
-    seeds: tuple[Seed, ...] = (0, 1, 2)
+    seeds: tuple[RunSeed, ...] = (0, 1, 2)
     """Train everything with each of these; the verdict must hold with all of them, and the figure shows their range."""
     small: bool = False
     """A few steps of a few trainings with the first seed, to see that all of it runs; the verdict then says nothing."""

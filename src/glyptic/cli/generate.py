@@ -31,7 +31,7 @@ class GenerateCommand:
     prompt: Annotated[Positional[str], arg(metavar="[PROMPT]")] = ""
     """What comes before: text; for arithmetic and deciders tokens of their vocabulary. Left out: the beginning of a line."""
     most: Annotated[int, Count(1, 10**6)] | None = None
-    """New tokens at most; left out: 200, or as many as the model has places for."""
+    """New tokens at most; left out: 200, or as many as the model has places for. The answer of a problem ends by itself."""
     temperature: Annotated[float, Number(least=0, most=1e6)] = 0.0
     """0 takes the most likely token; 1 draws as the model says; more is bolder."""
     top_k: Annotated[int, Count(1, 10**9)] | None = None

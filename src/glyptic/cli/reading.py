@@ -193,6 +193,15 @@ def _is_rule(line: str) -> bool:
     return set(line) <= set("─-")
 
 
+def refuse_twice(called: str, values: Iterable[str]) -> None:
+    """Of two that are the same one would do again what the other does, or write over it."""
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            raise InputError(f"{called} has {shown(value)} twice; leave one out, or rename it.")
+        seen.add(value)
+
+
 def refuse_idle(command: Any, names: Iterable[str], where: str) -> None:
     """Refuse those of a command's fields that differ from their defaults, and `where` they have no effect.
 

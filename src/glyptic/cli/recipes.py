@@ -8,8 +8,9 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from glyptic.arguments import FolderToFill, Readable, Seed
-from glyptic.cli.reading import refuse_idle
+from glyptic.arguments import FolderToFill, Readable
+from glyptic.cli.reading import refuse_idle, refuse_twice
+from glyptic.train.plan import RunSeed
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class RecipesCommand:
     """Recipes, or folders of them."""
     out: Annotated[FolderToFill | None, arg(metavar="FOLDER")] = None
     """Keep the runs here, in a folder of its name each; left out, they are not kept."""
-    seeds: tuple[Seed, ...] = ()
+    seeds: tuple[RunSeed, ...] = ()
     """Train with each of these seeds instead of the recipe's own."""
     record: bool = False
     """Write what came of it into the recipes' files, seed by seed."""
@@ -37,13 +38,20 @@ class RecipesCommand:
     """A few steps of each, to see that all of it runs; nothing is judged."""
 
     def main(self) -> int:
-        from glyptic.train.recipes import read_recipe, recipes_in, record, run_recipe, with_seed
+        from glyptic.train.recipes import check_recordable, read_recipe, recipes_in, record, run_recipe, with_seed
 
         if self.small:
             refuse_idle(self, ("record",), "with --small, which judges nothing")
         places = [Readable("either")("FILE", place) for place in self.place]
         files = [file for place in places for file in (recipes_in(place) if place.is_dir() else [place])]
         recipes = [read_recipe(file) for file in files]  # all are read before any is run
+        refuse_twice("--seeds", map(str, self.seeds))
+        refuse_twice("FILE", (str(file.resolve()) for file in files))
+        if self.out is not None:
+            refuse_twice("--out, with a folder for each recipe by its name,", (recipe.name for recipe in recipes))
+        if self.record:
+            for file, recipe in zip(files, recipes, strict=True):
+                check_recordable(file, self.seeds or (recipe.plan.seed,))
         missed = 0
         for file, recipe in zip(files, recipes, strict=True):
             results = {}

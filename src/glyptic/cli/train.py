@@ -10,19 +10,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
 from glyptic.arguments import Count, FolderToFill, Number, Readable, shown
+from glyptic.cli.reading import flag
 from glyptic.errors import InputError
 from glyptic.files import quoted_path
 from glyptic.nn.config import AttentionBackend, FeedForwardKind, NormKind, NormPlace, Positions, known
 from glyptic.train.metrics import LogName
 from glyptic.train.plan import Plan
-
-if TYPE_CHECKING:
-    from glyptic.train.recipes import Recipe
 
 TaskName = Annotated[Positional[str], arg(metavar="TASK")]
 
@@ -107,13 +105,22 @@ class TrainRunCommand(ModelFlags, Plan):
             return None
         from glyptic.train.recipes import read_recipe
 
-        return cls(**_as_flags(read_recipe(Path(place))), recipe=Path(place))
+        recipe = read_recipe(Path(place))
+        return cls(task=recipe.task, **asdict(recipe.plan), recipe=Path(place))  # of the model, `changes` asks it
 
     def changes(self) -> dict[str, Any]:
-        """The fields of the model that are given."""
+        """The fields of the model that are given, by flags, by --model, or else by the recipe; each once."""
+        from glyptic.train.recipes import read_recipe
+
         named = {field.name: getattr(self, field.name) for field in fields(ModelFlags) if field.name != "model"}
         given = {name: value for name, value in named.items() if value is not None}
-        return {**given, **dict(_field(text) for text in self.model)}
+        for name, value in map(_field, self.model):
+            if name in given:
+                by_flag = named.get(name) is not None
+                twice = f"{flag(name)} and --model {name}= are both given" if by_flag else f"--model {name}= is given twice"
+                raise InputError(f"{twice}, and only one could have an effect; leave one out.")
+            given[name] = value
+        return {**(read_recipe(self.recipe).model if self.recipe else {}), **given}
 
     def main(self) -> None:
         from glyptic import nn
@@ -158,15 +165,3 @@ def _field(text: str) -> tuple[str, Any]:
         return name, tomllib.loads(f"value = {value}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         return name, None if value == "none" else value
-
-
-def _as_flags(recipe: Recipe) -> dict[str, Any]:
-    """What a recipe says of task, model and plan, as fields of the command."""
-    flags = {field.name for field in fields(ModelFlags)}
-    further = tuple(f"{name}={_toml(value)}" for name, value in recipe.model.items() if name not in flags)
-    named = {name: value for name, value in recipe.model.items() if name in flags}
-    return {"task": recipe.task, **asdict(recipe.plan), **named, "model": further}
-
-
-def _toml(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
 """Files: written whole or not at all, and read as data that may be hostile.
 
 reading   regular files of a bounded size; JSON of bounded depth and digits
-writing   a file beside its place, synced, then renamed; what killed writers have left
+writing   a file beside its place, synced, then renamed; lines added to one; what killed writers have left
 folders   a folder of files that belong together, exchanged in one step; what is not ours stays
 keeping   rows that are kept as they come, and count again only for the very question that they answer
 
@@ -12,7 +12,7 @@ what was to be there, and no pipe or device is waited for.
 from glyptic.files.folders import Content, check_folder, recover, says, write_folder
 from glyptic.files.keeping import KeptFile, sealed
 from glyptic.files.reading import MOST_BYTES, MOST_DIGITS, MOST_JSON, parse_json, quoted_path, read_bytes, read_json
-from glyptic.files.writing import MARK, make_folder, sentences, take_lock, taken, write_together, write_whole
+from glyptic.files.writing import MARK, append, make_folder, sentences, take_lock, taken, write_together, write_whole
 
 __all__ = [
     "MARK",
@@ -21,6 +21,7 @@ __all__ = [
     "MOST_JSON",
     "Content",
     "KeptFile",
+    "append",
     "check_folder",
     "make_folder",
     "parse_json",

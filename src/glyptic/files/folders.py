@@ -146,10 +146,14 @@ def _fill(folder: Path, files: Mapping[str, Content]) -> None:
         path = folder / name
         if path.parent != folder:
             os.makedirs(path.parent, exist_ok=True)
-        if callable(content):
-            content(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
+            mode = stat.S_IMODE(os.fstat(handle).st_mode)  # as the user's umask has it
+            if callable(content):  # which may put a file of its own there, and a mode of its own
+                content(path)
+                os.close(handle)
+                handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+                os.fchmod(handle, mode)
             write_all(handle, b"" if callable(content) else content)
         finally:
             os.close(handle)

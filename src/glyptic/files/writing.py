@@ -23,6 +23,7 @@ try:
 except ImportError:  # not on this system: then nobody can tell a leftover from a file being written, and nothing is removed
     fcntl = None  # type: ignore[assignment]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 MARK = "drawn by Glyptic"
 
 _TEMPORARY = re.compile(r"\.glyptic-[0-9a-f]{16}\.tmp")
@@ -59,6 +60,24 @@ def write_together(files: Mapping[Path, bytes], what: str = "", *, parents: bool
             sync_folder(folder)
 
 
+def append(path: str | os.PathLike[str], data: bytes, what: str = "") -> None:
+    """Add to the end of a file that is there, on the disk; if that fails its end is where it was. Of what a kill or a power cut
+    breaks off a beginning may be there, so that readers leave out a last line that has no end.
+    """
+    with sentences(path, what):
+        handle = os.open(regular_place(Path(path)), os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
+        try:
+            size = os.fstat(handle).st_size
+            try:
+                write_all(handle, data)
+            except BaseException:
+                with suppress(OSError):
+                    os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+
+
 def regular_place(path: Path) -> Path:
     """Where a file at this path is in truth; what is there and is no regular file (a folder, a device) is not replaced."""
     place = Path(os.path.realpath(path))
@@ -78,7 +97,8 @@ def sentences(path: str | os.PathLike[str], what: str = "") -> Iterator[None]:
         raise
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         named = f"{what} {quoted_path(path)}" if what else quoted_path(path)
-        raise FileError(f"cannot write {named}: {getattr(error, 'strerror', None) or error}.") from None
+        full = "; make room there, or name another place" if getattr(error, "errno", None) in _FULL else ""
+        raise FileError(f"cannot write {named}: {getattr(error, 'strerror', None) or error}{full}.") from None
 
 
 @contextmanager

@@ -14,11 +14,12 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
@@ -162,9 +163,11 @@ class Team:
         self.wait()
         return {path.name: _moved(path) for path in sorted(staging.glob("*.safetensors"))} if self.leads else {}
 
-    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer, folder: Path, read: Callable[[], Any]) -> None:
+    def restore(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, files: Sequence[Path], read: Callable[[], Any]
+    ) -> None:
         """Give the optimizer its moments back, from one file (`read`) or from the shards of however many processes."""
-        whole = not list(folder.glob("shard-*.safetensors"))
+        whole = not any(file.name.startswith("shard-") for file in files)
         if whole and not self.sharded:
             return restore_moments(model, optimizer, read())
         from torch.distributed.checkpoint import CheckpointException, HuggingFaceStorageReader
@@ -172,10 +175,12 @@ class Team:
         from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
 
         found = _sharded_moments(model, optimizer)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), TemporaryDirectory() as links:
             warnings.simplefilter("ignore", UserWarning)  # that one process alone is what is meant
+            for file in files:  # the reader takes all that is in a folder, and in last/ the user may keep files too
+                os.symlink(file.resolve(), Path(links) / file.name)
             try:
-                load_shards(found, storage_reader=HuggingFaceStorageReader(str(folder)), no_dist=self.size == 1)
+                load_shards(found, storage_reader=HuggingFaceStorageReader(links), no_dist=self.size == 1)
             except CheckpointException as error:  # which is no Exception, so that nobody would tell it
                 raise ValueError(str(error)) from None
         flat = StateDictOptions(flatten_optimizer_state_dict=True)

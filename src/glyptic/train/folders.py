@@ -1,12 +1,12 @@
-"""A run as a folder, of which every file is whole at any time:
+"""A run as a folder, of which every file is whole at any time, but for the last line of its metrics:
 
     run.json        what it is a run of: the task by its name, the model, the plan; versions
     metrics.jsonl   a row of JSON a record: step, loss, rate, tokens, seconds, and what evaluations gave; `glyptic look` draws it
     best/           the weights of the best evaluation: a folder that `nn.load` opens, with the task's own files beside them
     last/           those of the last checkpoint, with the optimizer's moments and state.json, from which the run goes on
 
-Each of best/ and last/ is exchanged in one step. Rows are written before last/ is, so that whoever goes on finds all of them, and
-leaves out those of steps that will be done again.
+Each of best/ and last/ is exchanged in one step. Rows are added before last/ is written, so that whoever goes on finds all of
+them, and leaves out those of steps that will be done again, and a last one that a kill broke off.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -28,6 +29,7 @@ from glyptic.arguments import Count, Number, fitting, is_list, shown
 from glyptic.errors import FileError, GlypticError
 from glyptic.files import (
     Content,
+    append,
     parse_json,
     quoted_path,
     read_bytes,
@@ -50,6 +52,7 @@ Which = Literal["best", "last"]
 Row = dict[str, float]
 _IDENTITY = ("task", "task_digest", "start", "model", "plan")
 _MOST_ROWS = 1 << 28  # bytes
+_OF_MOMENTS = re.compile(rf"{re.escape(MOMENTS)}|shard-\d+-model-\d+-of-\d+\.safetensors")  # shards as torch names them
 
 
 @dataclass(frozen=True)
@@ -154,10 +157,13 @@ class RunFolder:
         path = self.place / METRICS
         if not path.exists():
             return []
-        lines = enumerate(read_bytes(path, _MOST_ROWS, "a file of metrics").splitlines(), 1)
+        *whole, last = read_bytes(path, _MOST_ROWS, "a file of metrics").split(b"\n")
         where = quoted_path(path)
         try:
+            lines = enumerate(whole, 1)
             rows = [parse_json(line, f"line {number} of {where}", "a row of metrics", nan=True) for number, line in lines]
+            if last.endswith(b"}"):  # else a kill broke it off: it is of a step after the checkpoint, which is done again
+                rows.append(parse_json(last, f"the last line of {where}", "a row of metrics", nan=True))
         except FileError as error:
             said = str(error).removesuffix(" (line 1).").rstrip(".")
             raise FileError(f"{said}; remove that line, and the run goes on.") from None
@@ -174,7 +180,15 @@ class RunFolder:
             )
 
     def write_rows(self, rows: Iterable[Row]) -> None:
-        write_whole(self.place / METRICS, "".join(json.dumps(row) + "\n" for row in rows).encode(), "the metrics")
+        """These and no others."""
+        write_whole(self.place / METRICS, "".join(map(_line, rows)).encode(), "the metrics")
+
+    def add_row(self, row: Row) -> bool:
+        """One more, below those that are there; False if there is no file any more."""
+        if not (self.place / METRICS).exists():
+            return False
+        append(self.place / METRICS, _line(row).encode(), "the metrics")
+        return True
 
     # ------------------------------------------------------------------ checkpoints
 
@@ -184,13 +198,16 @@ class RunFolder:
             raise FileError(f"{which}/ is not written: {lost[0]} is not finite any more; use a smaller rate.")
         files = {**files_of(config, weights), **beside}
         write_folder(self.place / which, files, OURS, overwrite=True)
-        self.tidy(which, files)
+        if which == "last":
+            self.tidy(files)
 
-    def tidy(self, which: Which, names: Iterable[str]) -> None:
-        """Remove moments that do not belong to the checkpoint: a run with more processes had more shards."""
+    def tidy(self, names: Iterable[str]) -> None:
+        """Remove moments in last/ that are not of its checkpoint: a run with more processes had more shards. What has a name
+        that runs do not give is the user's.
+        """
         kept = set(names)
-        for path in (self.place / which).glob("*.safetensors"):
-            if path.name not in kept:
+        for path in (self.place / "last").glob("*.safetensors"):
+            if _OF_MOMENTS.fullmatch(path.name) and path.name not in kept:
                 path.unlink(missing_ok=True)
 
     def progress(self) -> RunProgress | None:
@@ -245,6 +262,10 @@ class RunFolder:
         found = read_numbers(self.moments())
         refuse_lost(found, self.place / "last")
         return found
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row) + "\n"
 
 
 def refuse_lost(tensors: Mapping[str, Tensor], place: Path) -> None:

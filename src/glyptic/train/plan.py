@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from glyptic.arguments import Count, Number, Seed, check_fields
+from glyptic.arguments import Count, Number, check_fields
 from glyptic.errors import InputError
 from glyptic.train.schedule import ScheduleKind
 
+TEST = 2**62  # an evaluation with a seed from here on is a test, so that runs have those below it
+RunSeed = Annotated[int, Count(0, TEST - 1)]
 TrainingPrecision = Literal["float32", "bfloat16"]
 
 
@@ -60,11 +62,16 @@ class Plan:
     """Stop after so many evaluations in a row without a better one; None: never."""
     reach: Annotated[float, Number()] | None = None
     """Stop as soon as an evaluation's measure is as good as this; None: never."""
-    seed: Seed = 0
+    seed: RunSeed = 0
     """Of the start, the batches and dropout."""
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.warmup > self.steps and self.warmup != Plan.warmup:  # who only asks for fewer steps than usual is not refused
+            raise InputError(
+                f"warmup is {self.warmup}, and the run has {self.steps} steps, so that the rate would never be reached; "
+                "use a shorter warmup, or more steps."
+            )
         if self.batch % self.accumulate:
             raise InputError(
                 f"accumulate is {self.accumulate}, and a batch of {self.batch} cannot be cut into so many equal pieces; "

@@ -19,12 +19,16 @@ from torch import Tensor
 
 from glyptic.errors import InputError
 from glyptic.nn.config import ModelConfig
+from glyptic.train.plan import TEST
 
 IGNORED = -100  # as torch's cross_entropy has it
-TEST = 2**62  # evaluations with a seed from here on are tests
 Side = Literal["learned", "evaluated", "tested"]
 """Where an example belongs, by itself: what training sees; what evaluations see, by which runs end and settings are chosen; and
 what only the test sees that is made once, when all is settled."""
+
+
+AT_MOST = ("loss", "wrong", "bits_per_byte", "perplexity", "after_all")  # metrics of which less is better
+AT_LEAST = ("accuracy", "balanced", "exact_match")  # of which more is
 
 
 class Diverged(InputError):
@@ -52,7 +56,7 @@ class Task(Protocol):
 
     @property
     def measure(self) -> str:
-        """The metric of `evaluate` by which the best weights are chosen: of "loss" the least, of any other the greatest."""
+        """The metric of `evaluate` by which the best weights are chosen: the least of those in `AT_MOST`, else the greatest."""
 
     def config(self) -> ModelConfig:
         """A sensible model for this task; whoever trains may replace fields."""
@@ -69,12 +73,21 @@ class Task(Protocol):
     def evaluate(self, model: Any, seed: int) -> dict[str, float]:
         """Metrics on data that no batch has, `measure` among them; with a seed from `TEST` on, on data that no evaluation has.
 
-        A task that holds nothing out, since all there is may be learned, measures both on the same. The model is in eval mode;
-        gradients are off.
+        A task that holds nothing out, since all there is may be learned, measures both on the same. One that asks all it has held
+        out, whatever the seed, may say so: `evaluations_draw` is False. The model is in eval mode; gradients are off.
         """
 
     def files(self) -> Mapping[str, bytes]:
         """What stands beside the weights, by name: a vocabulary.json, a tokenizer.json; often nothing."""
+
+
+def good_enough(metric: str, value: float, bound: float) -> bool:
+    """Whether a metric is as good as a bound: at most it, or at least.
+
+    >>> good_enough("perplexity", 5.0, 6.0), good_enough("accuracy", 0.9, 0.99)
+    (True, False)
+    """
+    return value <= bound if metric in AT_MOST else value >= bound
 
 
 def side_asked(seed: int) -> Side:

@@ -30,17 +30,19 @@ from glyptic.arguments import FolderToFill, checked
 from glyptic.errors import FileError, InputError
 from glyptic.files import Content, quoted_path
 from glyptic.nn import Model, ModelConfig, build
+from glyptic.nn.speed.machine import check_memory
 from glyptic.progress import progress_bar, tell
 from glyptic.train.ahead import Ahead
 from glyptic.train.checkpoints import fingerprint
 from glyptic.train.distributed import STAGING, NothingSharded, Strategy, Team, joined
 from glyptic.train.folders import MOMENTS, STATE, Row, RunFolder, RunProgress, identity_of, refuse_lost, state_file
+from glyptic.train.memory import held_by_memory
 from glyptic.train.metrics import LogName, MetricsLog, check_logs, open_logs
 from glyptic.train.optimizer import adamw, moments
 from glyptic.train.plan import Plan
 from glyptic.train.schedule import rate_at
 from glyptic.train.stepping import run_steps, update
-from glyptic.train.task import Minibatch, Task, check_metrics, rows_of, targets_in
+from glyptic.train.task import Minibatch, Task, check_metrics, good_enough, rows_of, targets_in
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,7 @@ class _Trainer:
         self.task, self.plan, self.model, self.folder, self.team = task, plan, model, folder, team
         self.places = team.rows(plan.batch, plan.accumulate)
         self.rows: list[Row] = []
+        self.told = False  # whether the file of metrics holds all rows but those to come
         self.progress = self._open(held)
         model.to(team.device)
         self.objective = Objective(model, task, plan.smoothing)
@@ -152,7 +155,8 @@ class _Trainer:
     # ------------------------------------------------------------------ a step
 
     def _draw(self, step: int) -> Minibatch:
-        return self.task.batch(self.plan.seed, step, self.plan.batch)
+        with held_by_memory(f"a batch of {self.plan.batch:,} sequences of {self.task.name}", "use a smaller batch"):
+            return self.task.batch(self.plan.seed, step, self.plan.batch)
 
     def _advance(self, step: int, interrupted: Callable[[], bool]) -> bool:
         """One step of the optimizer; whether anybody has interrupted the run."""
@@ -167,12 +171,26 @@ class _Trainer:
             stop = asked > 0
             return loss
 
-        loss, self.norm = update(self.model.parameters(), self.optimizer, rate, plan.clip, backward, step, self._remedy())
+        what, remedy = self._size_of_a_step(batch)
+        with held_by_memory(what, remedy):
+            loss, self.norm = update(
+                self.model.parameters(), self.optimizer, rate, plan.clip, backward, step, self._remedy()
+            )
         now = time.perf_counter()
         seconds, self.clock = self.progress.seconds + now - self.clock, now
         losses, tokens = [*self.progress.losses, loss], self.progress.tokens + batch.tokens
         self.progress = replace(self.progress, step=step + 1, losses=losses, tokens=tokens, seconds=seconds)
         return stop
+
+    def _size_of_a_step(self, batch: Minibatch) -> tuple[str, str]:
+        """How large a step is, in words, and what makes it smaller; what no memory of this machine holds is refused before."""
+        config, first = self.model.config, batch.inputs[0]
+        rows = max(rows.stop - rows.start for rows in self.places)
+        what = f"a step on {rows:,} sequences at once"
+        remedy = "use a smaller batch, or cut it into more pieces (accumulate)"
+        if self.team.device.type == "cpu" and first.dim() in (2, 3):  # of tokens or vectors; each layer keeps its residual stream
+            check_memory(4 * config.layers * config.width * rows * first.shape[1], what, remedy)
+        return what, remedy
 
     def _backward(self, batch: Minibatch, step: int) -> float:
         """Gradients of the mean over all targets of the batch; this process's share of the loss."""
@@ -240,14 +258,17 @@ class _Trainer:
     def _evaluate(self) -> Row:
         """Metrics on held-out data; the best weights are saved, and what ends a run early is noted."""
         remedy = f"after step {self.progress.step} the weights are of no use; {self._remedy()}"
-        found = self.team.leaders(_evaluated(self.objective, self.task, self.plan.seed, remedy))
+        with held_by_memory(f"an evaluation of {self.task.name}", "use a smaller task, or a smaller model"):
+            evaluated = _evaluated(self.objective, self.task, self.plan.seed, remedy)
+        found = self.team.leaders(evaluated)
         if self.team.sharded:
             self.wrapped.reshard()
-        value, done, least = found[self.task.measure], self.progress, self.task.measure == "loss"
-        better = math.isfinite(value) and (done.best is None or (value < done.best if least else value > done.best))
+        measure, done = self.task.measure, self.progress
+        value = found[measure]
+        better = math.isfinite(value) and (done.best is None or not good_enough(measure, done.best, value))
         stale = 0 if better else done.stale + 1
         best = value if better else done.best
-        reached = self.plan.reach is not None and (value <= self.plan.reach if least else value >= self.plan.reach)
+        reached = self.plan.reach is not None and good_enough(measure, value, self.plan.reach)
         impatient = self.plan.patience is not None and stale >= self.plan.patience
         ended = "reach" if reached else "patience" if impatient else ""
         self.progress = replace(done, best=best, stale=stale, ended=ended)
@@ -273,7 +294,7 @@ class _Trainer:
             place = quoted_path(self.folder.place / "last")
             raise FileError(f"{place} is at step {progress.step}, and the run has {self.plan.steps}; remove it to start anew.")
         if self.team.leads:
-            self.folder.tidy("last", ["model.safetensors", *(path.name for path in self.folder.moments())])
+            self.folder.tidy(path.name for path in self.folder.moments())
         self.team.wait()
         self.folder.restore_weights(self.model)
         self.rows = [row for row in self.folder.rows() if row["step"] <= progress.step]
@@ -282,7 +303,7 @@ class _Trainer:
     def _restore_moments(self, folder: RunFolder) -> None:
         folder.check_moments()
         try:
-            self.team.restore(self.model, self.optimizer, folder.place / "last", folder.read_moments)
+            self.team.restore(self.model, self.optimizer, folder.moments(), folder.read_moments)
         except (KeyError, ValueError, RuntimeError, TypeError) as error:
             if isinstance(error, FileError):
                 raise
@@ -312,7 +333,9 @@ class _Trainer:
     def _tell(self) -> None:
         if self.folder is not None and self.team.leads:
             self.folder.check_there()
-            self.folder.write_rows(self.rows)
+            if not (self.told and self.folder.add_row(self.rows[-1])):  # what is there first may be of steps done again
+                self.folder.write_rows(self.rows)
+            self.told = True
         for log in self.logs:
             log.write(self.rows[-1])
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import torch
 
 from glyptic import nn
 from glyptic.arguments import Count, Seed, checked
-from glyptic.errors import FileError, InputError, ModelError
+from glyptic.errors import FileError, GlypticError, InputError, ModelError
 from glyptic.files import quoted_path
 from glyptic.train.folders import RUN, RunFolder, Which
+from glyptic.train.tasks import registry
+from glyptic.train.tasks.arithmetic import ReckoningTask
 from glyptic.train.tasks.tokens import Bytes, Pieces, Symbols, Tokens, of_folder
 from glyptic.train.tasks.translation import translated
 
@@ -32,6 +34,8 @@ class InUse:
     where: str
     model: Any
     tokens: Tokens
+    task: ReckoningTask | None = None
+    """What it was trained on, if that says where an answer ends."""
 
     @property
     def decides(self) -> bool:
@@ -43,8 +47,8 @@ def in_use(folder: str | Path, which: Which = "best") -> InUse:
     """The model of a run, its best or its last weights, or of any folder that `nn.load` opens."""
     place = Path(folder)
     is_run = (place / RUN).is_file()
-    model = RunFolder(place).model(which) if is_run else nn.load(place)
     beside = place / which if is_run else place
+    model = RunFolder(place).model(which) if is_run else nn.load(place)
     tokens = of_folder(beside)
     if tokens is None:
         wants = "reads images" if model.config.kind == "vit" else "has no vocabulary.json or tokenizer.json beside it"
@@ -52,7 +56,19 @@ def in_use(folder: str | Path, which: Which = "best") -> InUse:
     size = model.config.vocabulary
     if size is None or tokens.size > size or (tokens.size < size and isinstance(tokens, Symbols | Bytes | Pieces)):
         raise FileError(f"{quoted_path(beside)} has a vocabulary of {tokens.size} tokens, and its model one of {size}.")
-    return InUse(quoted_path(folder), model, tokens)
+    return InUse(quoted_path(folder), model, tokens, _asks_of(beside, tokens))
+
+
+def _asks_of(beside: Path, tokens: Tokens) -> ReckoningTask | None:
+    """The task of the run that weights are of, if its questions have answers that end; tasks of others are left alone."""
+    beside = beside.resolve()
+    if not isinstance(tokens, Symbols) or beside.name not in get_args(Which) or not (beside.parent / RUN).is_file():
+        return None
+    try:
+        task = registry.open(RunFolder(beside.parent).task)
+    except GlypticError:  # one that was registered elsewhere: the model writes as long as it is asked to
+        return None
+    return task if isinstance(task, ReckoningTask) and task.reckoning.tokens == tokens.tokens else None
 
 
 @checked
@@ -87,6 +103,8 @@ def continued(
         raise InputError(
             f"{wanted} tokens after {len(numbers)} of the prompt are more than the model's {config.context} places."
         )
+    if used.task is not None:
+        wanted = min(wanted, used.task.remaining(numbers))
     return _pieces(used, numbers, wanted, sampling or nn.Sampling(), seed, beams)
 
 

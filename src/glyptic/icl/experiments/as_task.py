@@ -21,6 +21,7 @@ from glyptic.icl.experiments.prompts import Prompts, sample
 from glyptic.icl.experiments.tasks import LinearTask
 from glyptic.icl.names import Dimension, Length
 from glyptic.nn.config import ModelConfig
+from glyptic.nn.speed.machine import check_memory
 from glyptic.train.task import Minibatch
 
 _EVALUATED = 2048
@@ -92,4 +93,6 @@ def regression(d: Dimension = 5, N: Length = 20) -> RegressionTask:
     >>> tuple(regression(3, 4).batch(seed=0, step=0, size=2).inputs[0].shape)
     (2, 5, 7)
     """
+    numbers = _EVALUATED * (N + 1) * (2 * d + 1)  # of an evaluation, drawn as float64 and given as float32
+    check_memory(12 * numbers, f"an evaluation of regression:{d},{N}, {_EVALUATED:,} prompts,")
     return RegressionTask(f"regression:{d},{N}", d, N)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Unpack, overload
@@ -96,7 +97,13 @@ def _described(
     check_kind(config, kind, quoted_path(folder))
     with torch.device("meta"):
         model = MODELS[config.kind](config.replace(**changes))
-    _check_names(folder, model, _our_weights(folder, family, config, headers), family, config)
+    try:
+        _check_names(folder, model, _our_weights(folder, family, config, headers), family, config)
+    except FileError as error:
+        if not changes:
+            raise
+        given = ", ".join(f"{name}={shown(value)}" for name, value in changes.items())
+        raise FileError(f"{str(error).rstrip('.')}; it was asked for with {given}.") from None
     return files, config, model, family
 
 
@@ -163,8 +170,9 @@ def files_of(config: ModelConfig, state: dict[str, Tensor], fields: dict[str, An
 def _write_tensors(state: dict[str, Tensor], path: Path) -> None:
     try:
         save_file(state, path, metadata={"format": "pt"})  # straight from the tensors' memory
-    except SafetensorError as error:
-        raise FileError(f"cannot write model.safetensors: {error}.") from None
+    except SafetensorError as error:  # `write_folder` says of which folder
+        code = re.search(r"os error (\d+)", str(error))
+        raise (OSError(int(code[1]), os.strerror(int(code[1]))) if code else OSError(f"{path.name}: {error}")) from None
 
 
 def _to_family(model: Model, family: Family, state: dict[str, Tensor]) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -47,7 +47,7 @@ def cpuinfo() -> str:
         return ""
 
 
-def check_memory(size: int, what: str) -> None:
+def check_memory(size: int, what: str, remedy: str = "make it smaller") -> None:
     """Refuse what takes more bytes than the machine has; where it does not say how many, nothing is refused.
 
     >>> check_memory(10**18, "a cache of capacity=10**12")
@@ -59,7 +59,7 @@ def check_memory(size: int, what: str) -> None:
     except (AttributeError, ValueError, OSError):
         return
     if size > there > 0:
-        raise ModelError(f"{what} takes {size / 1e9:.1f} GB, more than this machine has; make it smaller.")
+        raise ModelError(f"{what} takes {size / 1e9:.1f} GB, more than this machine has; {remedy}.")
 
 
 settle(os.environ)

@@ -16,11 +16,11 @@ from typing import Any, Literal, Protocol, get_args
 import torch
 
 from glyptic import figures
-from glyptic.arguments import Seed, checked, refused
+from glyptic.arguments import checked, refused
 from glyptic.files import KeptFile, make_folder
 from glyptic.nn import Model
 from glyptic.progress import progress_bar
-from glyptic.train.plan import Plan
+from glyptic.train.plan import Plan, RunSeed
 from glyptic.train.task import Task
 from glyptic.train.tasks import registry
 from glyptic.train.trainer import train
@@ -97,7 +97,7 @@ class Studied:
 
 @checked
 def experiment(
-    name: StudyName, out: Path, *, small: bool = False, seeds: tuple[Seed, ...] = SEEDS, progress: bool = True
+    name: StudyName, out: Path, *, small: bool = False, seeds: tuple[RunSeed, ...] = SEEDS, progress: bool = True
 ) -> Studied:
     """Run an experiment into a folder: its figure (.svg, .png), its data (.csv), and what it keeps meanwhile (.json)."""
     if not seeds or len({*seeds}) < len(seeds):

@@ -6,13 +6,15 @@
     squaring:97,3     5 ² ² ² =      25 43                                                             6
     s5:3              three, =       the first; the first and second                                   all three
 
-Only what comes after the question is learned. Chains hold what comes out so far, as in Li, Liu, Zhou and Ma, *Chain of Thought
-Empowers Transformers to Solve Inherently Serial Problems* (2024): without one a decoder of one layer must do all steps at once.
+Only what comes after the question is learned. With a chain all problems are on one side of which one's chain is another's or
+its beginning: else held-out chains would stand in what is learned, to be copied. Chains hold what comes out so far, as in Li,
+Liu, Zhou and Ma, *Chain of Thought Empowers Transformers to Solve Inherently Serial Problems* (2024): without one a decoder of
+one layer must do all steps at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Annotated, Any, Literal, Protocol, get_args
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from glyptic.arguments import Count, checked
+from glyptic.arguments import Count, checked, shown
 from glyptic.errors import InputError, ModelError
 from glyptic.nn.config import ModelConfig
 from glyptic.train.task import IGNORED, Minibatch, Side, side_asked
@@ -52,6 +54,12 @@ class Reckoning(Protocol):
     def written(self, problems: Rows) -> tuple[Rows, Rows, Rows]:
         """Question, thought and answer of each problem."""
 
+    def beginnings(self, problems: Rows) -> Rows:
+        """The same for problems of which one's thought and answer begin as the other's thought and answer are."""
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        """The problem that a question asks, as `draw` gives it; None if it is not written as questions are."""
+
 
 @dataclass(frozen=True)
 class ReckoningTask:
@@ -62,6 +70,8 @@ class ReckoningTask:
     chain: bool
     held_out: int = 8
     """One problem in so many is kept from training, half of these for the test."""
+    apart: Literal["problems", "chains"] = "problems"
+    """What is on one side; with chains, problems of one step are all learned: of such steps chains are made."""
     measure: str = field(default="exact_match", init=False)
 
     def config(self) -> ModelConfig:
@@ -86,9 +96,23 @@ class ReckoningTask:
                 f"context={config.context}, and {self.name} is written with {length} tokens; let it be {length}."
             )
 
+    def sides(self, problems: Rows) -> NDArray[np.str_]:
+        """(B, …) → on which side each problem is, of one draw."""
+        if self.apart == "problems":
+            return held_out.sides(problems, self.held_out)
+        if self._one_step(problems):
+            return np.full(len(problems), "learned")
+        return held_out.sides(self.reckoning.beginnings(problems), self.held_out)
+
+    def _one_step(self, problems: Rows) -> bool:
+        """Whether nothing is thought before the answer."""
+        return self.reckoning.written(problems[:1])[1].shape[1] == 0
+
     def problems(self, rng: np.random.Generator, count: int, side: Side) -> Rows:
         """Problems of one draw, all of one side."""
         first = self.reckoning.draw(rng, 1)
+        while self.chain and side != "learned" and self._one_step(first):
+            first = self.reckoning.draw(rng, 1)
 
         def draw(count: int) -> Rows:  # those of the same length
             rows = self.reckoning.draw(rng, count)
@@ -96,7 +120,7 @@ class ReckoningTask:
                 rows = self.reckoning.draw(rng, count)
             return rows
 
-        return held_out.drawn(draw, count, self.held_out, side)
+        return held_out.drawn(draw, count, self.held_out, side, self.sides)
 
     def batch(self, seed: int, step: int, size: int) -> Minibatch:
         question, written = self._written(self.problems(np.random.default_rng([seed, step]), size, "learned"))
@@ -108,6 +132,25 @@ class ReckoningTask:
     def _written(self, problems: Rows) -> tuple[Rows, Rows]:
         question, thought, answer = self.reckoning.written(problems)
         return question, np.concatenate([thought, answer], axis=1) if self.chain else answer
+
+    def remaining(self, numbers: Sequence[int]) -> int:
+        """How many tokens are to be written after a question, or after it and the beginning of what comes after it.
+
+        >>> task = squaring(97, 9, chain="yes")
+        >>> [task.remaining(Symbols(task.reckoning.tokens).encode(asked)) for asked in ("5 ² =", "5 ² ² ² =", "5 ² ² ² = 25")]
+        [1, 3, 2]
+        """
+        tokens = Symbols(self.reckoning.tokens)
+        end = [*numbers, *tokens.encode("=")].index(tokens.tokens.index("=")) + 1
+        problem = self.reckoning.problem(numbers[:end])
+        if problem is None:
+            example = tokens.decode(self._written(self.reckoning.draw(np.random.default_rng(0), 1))[0][0].tolist())
+            said = shown(tokens.decode(numbers[:end]))
+            raise InputError(f"{said} is not a question of {self.name}; write one such as {shown(example)}.")
+        whole, written = self._written(np.array([problem]))[1].shape[1], len(numbers) - end
+        if written >= whole:
+            raise InputError(f"after {shown(tokens.decode(numbers[:end]))} all {whole} tokens are there; leave the last out.")
+        return whole - written
 
     def loss(self, model: Any, batch: Minibatch, smoothing: float = 0.0) -> Tensor:
         logits = model(*batch.inputs)
@@ -179,6 +222,15 @@ class Sums:
         answer = [carry, *reversed(thought[::2])]
         return np.concatenate([a, sign, b, sign + 1], axis=1), np.stack(thought, axis=1), np.stack(answer, axis=1)
 
+    def beginnings(self, problems: Rows) -> Rows:
+        """012 + 34 is thought as 034 + 12 is, and as 013 + 33."""
+        return self.written(problems)[1]
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        found = [number for number in question if number < 10]
+        asks = [*found[: self.digits], 10, *found[self.digits :], 11]
+        return found if len(found) == 2 * self.digits and [*question] == asks else None
+
 
 @dataclass(frozen=True)
 class ModularSums:
@@ -201,6 +253,13 @@ class ModularSums:
     def written(self, problems: Rows) -> tuple[Rows, Rows, Rows]:
         sums = problems.cumsum(axis=1) % self.modulus
         return _asked(problems, self.modulus), sums[:, :-1], sums[:, -1:]
+
+    def beginnings(self, problems: Rows) -> Rows:
+        """Sums so far say which numbers were added."""
+        return problems
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        return _listed(question, self.length, range(self.modulus), equals=self.modulus)
 
 
 @dataclass(frozen=True)
@@ -236,6 +295,16 @@ class Squares:
         question = np.concatenate([problems[:, :1], np.full(problems.shape, self.modulus)], axis=1)
         return _asked(question, self.modulus + 1), found[:, :-1], found[:, -1:]
 
+    def beginnings(self, problems: Rows) -> Rows:
+        """However often a number is squared, its chain begins with its square, as that of −x does."""
+        return problems[:, :1] ** 2 % self.modulus
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        times = len(question) - 2
+        asks = [*question[:1], *[self.modulus] * times, self.modulus + 1]
+        good = 1 <= times <= self.most and question[0] < self.modulus and [*question] == asks
+        return [question[0], *[0] * (times - 1)] if good else None
+
 
 Letters = Literal["all", "swaps"]
 
@@ -260,8 +329,11 @@ class Permutations:
         return self.length + 1, self.length - 1, 1
 
     def draw(self, rng: np.random.Generator, count: int) -> Rows:
-        chosen = np.arange(120) if self.letters == "all" else _numbers_of(_SWAPS)
+        chosen = self._chosen()
         return chosen[rng.integers(0, len(chosen), (count, self.length))]
+
+    def _chosen(self) -> Rows:
+        return np.arange(120) if self.letters == "all" else _numbers_of(_SWAPS)
 
     def written(self, problems: Rows) -> tuple[Rows, Rows, Rows]:
         """First the first, then the second: i goes to second[first[i]].
@@ -275,6 +347,13 @@ class Permutations:
             sofar.append(np.take_along_axis(_ALL[problems[:, place]], sofar[-1], axis=1))
         found = np.stack([_numbers_of(each) for each in sofar], axis=1)
         return _asked(problems, 120), found[:, :-1], found[:, -1:]
+
+    def beginnings(self, problems: Rows) -> Rows:
+        """Products so far say which permutations were composed."""
+        return problems
+
+    def problem(self, question: Sequence[int]) -> list[int] | None:
+        return _listed(question, self.length, self._chosen().tolist(), equals=120)
 
 
 _ALL = np.array(list(permutations(range(5))), dtype=np.int64)  # in the order of their names
@@ -292,6 +371,12 @@ def _asked(problems: Rows, equals: int) -> Rows:
     return np.concatenate([problems, np.full((len(problems), 1), equals)], axis=1)
 
 
+def _listed(question: Sequence[int], length: int, numbers: Collection[int], equals: int) -> list[int] | None:
+    """What stands before the sign of equality, if it is so many of these numbers."""
+    *problem, last = question
+    return problem if len(problem) == length and last == equals and all(number in numbers for number in problem) else None
+
+
 # By their names -----------------------------------------------------------------------------------------------------------
 
 HeldOut = Annotated[int, Count(2, 1000)]
@@ -301,7 +386,10 @@ Steps = Annotated[int, Count(1, 512)]
 def _task(called: str, given: Mapping[str, Any], reckoning: Reckoning, chain: str, held: int) -> ReckoningTask:
     said = [f"{name}={value}" for name, value in given.items()] + [f"chain={chain}"]
     said += [f"held_out={held}"] if held != 8 else []
-    task = ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held)
+    if chain == "yes" and reckoning.lengths[1] == 0:
+        raise InputError(f"{called}: problems of one step have no chain; make them longer, or let chain be no.")
+    apart: Literal["problems", "chains"] = "chains" if chain == "yes" else "problems"
+    task = ReckoningTask(f"{called}:{','.join(said)}", reckoning, chain == "yes", held, apart)
     if not _on_all_sides(task):
         raise InputError(
             f"{called}: of problems of one length one in {held} is held out, half of these for evaluations, half for the test, "
@@ -316,10 +404,10 @@ def _on_all_sides(task: ReckoningTask) -> bool:
     if isinstance(reckoning, Squares):
         rows = np.zeros((reckoning.modulus, reckoning.most), dtype=np.int64)
         rows[:, 0] = np.arange(reckoning.modulus)
-        of_each_length = [rows[:, :times] for times in range(1, reckoning.most + 1)]
+        of_each_length = [rows[:, :times] for times in range(1 + task.chain, reckoning.most + 1)]
     else:
         of_each_length = [reckoning.draw(np.random.default_rng(0), 64 * task.held_out)]
-    return all(set(held_out.sides(rows, task.held_out)) == {*get_args(Side)} for rows in of_each_length)
+    return all(set(task.sides(rows)) == {*get_args(Side)} for rows in of_each_length)
 
 
 @checked

@@ -141,6 +141,11 @@ class LanguageTask:
         """The words that `evaluate` looks at, those of one length together."""
         return _evaluated(self, seed)
 
+    @property
+    def evaluations_draw(self) -> bool:
+        """Whether the seed of an evaluation has a part in it; of few words all are looked at."""
+        return self.number_of_words() > _ALL_WORDS
+
     def number_of_words(self) -> int:
         size = len(self.language.alphabet)
         return sum(size**n for n in range(1, self.max_length + 1))

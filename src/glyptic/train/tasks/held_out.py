@@ -66,14 +66,16 @@ def side_of(data: bytes, one_in: int) -> Side:
     return "tested" if number // one_in % 2 else "evaluated"
 
 
-def drawn(draw: Callable[[int], Rows], count: int, one_in: int, side: Side) -> Rows:
-    """`count` rows of what `draw(n)` gives, all of one side."""
+def drawn(
+    draw: Callable[[int], Rows], count: int, one_in: int, side: Side, sides_of: Callable[[Rows], NDArray[np.str_]]
+) -> Rows:
+    """`count` rows of what `draw(n)` gives, all of one side; `sides_of` says on which they are, one in so many being held out."""
     held = side != "learned"
     found: list[Rows] = []
     missing = count
     for _ in range(_TRIES):
         rows = draw(2 * missing * one_in if held else missing + missing // one_in + 8)
-        found.append(rows[sides(rows, one_in) == side][:missing])
+        found.append(rows[sides_of(rows) == side][:missing])
         missing -= len(found[-1])
         if not missing:
             return np.concatenate(found)

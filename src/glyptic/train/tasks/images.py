@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -49,6 +49,7 @@ class ImageTask:
     labels: NDArray[np.int64] = field(repr=False, compare=False)
     sides: NDArray[np.str_] = field(repr=False, compare=False)
     measure: str = field(default="accuracy", init=False)
+    evaluations_draw: ClassVar[bool] = False
 
     @property
     def held(self) -> NDArray[np.bool_]:

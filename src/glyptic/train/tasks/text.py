@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 import torch
@@ -39,6 +39,7 @@ class TextTask:
     parts: Mapping[Side, NDArray[np.int32]] = field(repr=False, compare=False)
     bytes_a_token: Mapping[Side, float] = field(repr=False, compare=False)
     measure: str = field(default="loss", init=False)
+    evaluations_draw: ClassVar[bool] = False
 
     def config(self) -> ModelConfig:
         return ModelConfig(
@@ -115,10 +116,15 @@ def text(
     texts = dict(zip(get_args(Side), (said[:cut], said[cut:half], said[half:]), strict=True))
     parts = {side: _numbers(tokens, part) for side, part in texts.items()}
     train, *held = (len(part) for part in parts.values())
-    if train < 2 * context + 1 or min(held) < 2:
+    if train < 5 or min(held) < 2:  # whatever the context
+        raise FileError(
+            f"{quoted_path(file)} has {train + sum(held):,} tokens, too few: of its last tenth, which is kept from training, one "
+            "half is for evaluations and one for the test; give a longer text."
+        )
+    if train < 2 * context + 1:
         raise FileError(
             f"{quoted_path(file)} has {train + sum(held):,} tokens, too few for windows of {context}: "
-            f"give a longer text, or context={max(2, (train - 1) // 2)}."
+            f"give a longer text, or context={(train - 1) // 2}."
         )
     given = f"file={file}" if "=" in file else file
     name = f"text:{given},vocabulary={vocabulary},context={context}"

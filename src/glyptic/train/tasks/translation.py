@@ -103,6 +103,10 @@ class TranslationTask:
             right += sum(text == pair[1] for text, pair in zip(said, part, strict=True))
         return {"loss": losses / weight, "exact_match": right / len(pairs)}
 
+    @property
+    def evaluations_draw(self) -> bool:
+        return not isinstance(self.pairs, OfFile) or len(self.pairs.by_side["evaluated"]) > _HELD["evaluated"]
+
     def files(self) -> Mapping[str, bytes]:
         return self.tokens.files()
 
@@ -335,7 +339,7 @@ def _likeness(source: str) -> str:
 
 
 def _pairs_in(said: str, file: str) -> Iterator[Pair]:
-    for number, line in enumerate(said.splitlines(), 1):
+    for number, line in enumerate(said.split("\n"), 1):  # as editors count lines; \r is no part of a side
         if not line.strip():
             continue
         parts = [part.strip() for part in line.split("\t")]
