@@ -122,7 +122,8 @@ class State:
     def select(self, items: np.ndarray) -> State:
         """The state of some members of the batch, in any order, with repetitions: how prefixes are shared."""
         keys, values = (
-            tuple(tuple(array[:, :, items] for array in layer) for layer in side) for side in (self.keys, self.values)
+            # as [:, :, items], but in the order of memory that kernels want
+            tuple(tuple(np.take(array, items, axis=2) for array in layer) for layer in side) for side in (self.keys, self.values)
         )
         return State(self.length, keys, values)
 

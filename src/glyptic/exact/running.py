@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from glyptic.exact.numbering import OfOneLength
 
 _BLOCK_SCORES = 1 << 22  # of a head and an input that are there at once: longer inputs go in pieces
-_CHUNK_BYTES = 1 << 22  # of the largest array in a chunk of the batch: less is less work a call, more outgrows the caches,
+_CHUNK_BYTES = 3 << 20  # of the largest array in a chunk of the batch: less is less work a call, more outgrows the caches,
 _LANES, _WIDE_BYTES = 32, 1 << 23  # unless so few inputs went through at once that no vector of the machine were full
 _STREAMED, _STREAMED_BYTES = 1 << 14, 1 << 27  # inputs of a batch in a stream, and what their traces may take
 _SMALLEST_SHARE = 8  # a chunk is cut so far, and no further, that all workers get some
@@ -257,7 +257,7 @@ def _pieces(transformer: Transformer, group: OfOneLength, steps: int, workers: i
 
 
 def chunk_size(transformer: Transformer, length: int, steps: int = 1) -> int:
-    """How many inputs of a length go through at once: no array outgrows four megabytes, or eight where inputs are long.
+    """How many inputs of a length go through at once: no array outgrows three megabytes, or eight where inputs are long.
 
     The input goes through whole; in a chain of thought then one position a step, beside what is kept of all before it. Under a
     full mask every step begins again.

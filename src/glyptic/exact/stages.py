@@ -112,7 +112,7 @@ class Watch(Observer):
         """The first error of each member of the batch, positions counted from `first`."""
         found: dict[int, Undefined] = {}
         for error_at, where in self.met:
-            for position, item in np.argwhere(where):
+            for position, item in np.argwhere(where) if np.any(where) else ():
                 found.setdefault(int(item), error_at(first + int(position)))
         return found
 

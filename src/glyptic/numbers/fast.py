@@ -266,10 +266,8 @@ class Fast:
         visible = np.ascontiguousarray(visible)
         unit, table = self.host.unit, _table(self.format, np.dtype(self.host.dtype))
         of_tiles = (visible.view(np.uint8), self.host.dtype(unit), self._variant.clamps, self._rule)
-        mixed, totals = micro.softmax_attention(*operands, visible, *table, 1 / unit, self.host.rule64, *of_tiles)
-        if batch < self._lanes:
-            mixed, totals = mixed[:, :, :batch].copy(), totals[:, :batch]
-        return mixed, (totals == 0) & visible.any(axis=1, keepdims=True)
+        mixed, zero = micro.softmax_attention(*operands, visible, *table, 1 / unit, self.host.rule64, *of_tiles)
+        return (mixed, zero) if batch >= self._lanes else (mixed[:, :, :batch].copy(), zero[:, :batch])
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
         masked = np.where(visible[:, :, None], scores, -np.inf)

@@ -220,11 +220,16 @@ def attention_mixture(weights, values, visible, unit, least, wrapped):
 
 @compiled
 def softmax_attention(queries, keys, values, visible, first, table, scale, rule64, seen, unit, least, wrapped):
-    """A head whose exp is a table (`products.table_exps`), from its scores to its mixture; and its denominators, (n_q, batch)."""
+    """A head whose exp is a table (`products.table_exps`), from scores to mixture; and where its denominator is 0, (n_q, batch)."""
     scores = attention_scores(queries, keys, seen, unit, least, wrapped)
     shares = table_exps(scores, visible, first, table)
     totals = divide_by_totals(shares, visible, scale, wrapped.rule, rule64)
-    return attention_mixture(shares, values, seen, unit, least, wrapped), totals
+    zero = np.zeros(totals.shape, np.bool_)
+    for i in range(zero.shape[0]):
+        if visible[i].any():
+            for b in range(zero.shape[1]):
+                zero[i, b] = totals[i, b] == 0
+    return attention_mixture(shares, values, seen, unit, least, wrapped), zero
 
 
 @compiled

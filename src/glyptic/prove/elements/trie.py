@@ -23,7 +23,7 @@ from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes
 from glyptic.prove.elements.last_levels import LastLevels, levels_at_once, run_last_levels
 
-_FRONT_BYTES = 1 << 23  # of keys and values in a front, about what stays in the caches near the cores
+_FRONT_BYTES = 1 << 24  # of keys and values in a front, about what stays in the caches of a processor
 _WIDEST, _NARROWEST = 4096, 64
 
 
