@@ -220,7 +220,7 @@ def attention_mixture(weights, values, visible, unit, least, wrapped):
 
 @compiled
 def softmax_attention(queries, keys, values, visible, first, table, scale, rule64, seen, unit, least, wrapped):
-    """A head whose exp is a table (`products.table_exps`), from scores to mixture; and where its denominator is 0, (n_q, batch)."""
+    """A head whose exp is a table (`products.table_exps`), from scores to mixture; and where a denominator is 0, (n_q, batch)."""
     scores = attention_scores(queries, keys, seen, unit, least, wrapped)
     shares = table_exps(scores, visible, first, table)
     totals = divide_by_totals(shares, visible, scale, wrapped.rule, rule64)
