@@ -13,7 +13,6 @@ from torch import Tensor
 
 from glyptic.distill.calibration import Sizes
 from glyptic.distill.fine_tuning import Tuning, fine_tuned, in_format, suited
-from glyptic.distill.straight import Latents
 from glyptic.distill.words import WordSet, exact_answers
 from glyptic.errors import FormatError, ModelError
 from glyptic.exact import Transformer
@@ -119,7 +118,11 @@ def in_smaller_formats(
         if row is None:
             best, saturated = dict(latents), False  # in the format itself they are as they were learned
             if each != format:
-                best, saturated = _fitting(transformer, latents, sizes, each, words, truth, saturate)
+                try:
+                    _, best = suited(transformer, latents, sizes, each, words, truth, saturate=saturate)
+                except ModelError:  # some weight is beyond B however they are rescaled
+                    _, best = suited(transformer, latents, sizes, each, words, truth)
+                    saturated = True
             shares = _shares(in_format(transformer, best, each, saturate=True), words, truth, said)
             row = FormatRow(str(each), size, *shares, saturated=saturated)
             if tuning is not None and target is not None and row.accuracy < target:
@@ -131,22 +134,6 @@ def in_smaller_formats(
         tuning = tuning if row.best >= target else None
         rows[row.format] = row
     return list(rows.values())
-
-
-def _fitting(
-    transformer: Transformer,
-    latents: Mapping[str, Tensor],
-    sizes: Sizes,
-    format: Format,
-    words: WordSet,
-    truth: np.ndarray,
-    saturate: bool,
-) -> tuple[Latents, bool]:
-    """The weights that suit a format, and whether some had to be let saturate, though nobody asked for it."""
-    try:
-        return suited(transformer, latents, sizes, format, words, truth, saturate=saturate)[1], False
-    except ModelError:
-        return suited(transformer, latents, sizes, format, words, truth)[1], True
 
 
 def _shares(transformer: Transformer, words: WordSet, truth: np.ndarray, said: np.ndarray) -> tuple[float, float]:
