@@ -151,6 +151,10 @@ DAMAGES = {
     "a share is a word": _told(lambda told: told["formats"].append({**asdict(FormatRow("fixed:3", 3, 1, 1)), "accuracy": "x"})),
     "a row is a number": _told(lambda told: told["formats"].append(3)),
     "a row lacks all": _told(lambda told: told["formats"].append({"format": "fixed:3"})),
+    "a word of other letters": _told(lambda told: told.update(words=["0x"])),
+    "a word too long": _told(lambda told: told.update(words=["0" * 99])),
+    "a word of nothing": _told(lambda told: told.update(words=[""])),
+    "a counterexample of other letters": _told(lambda told: told["rounds"][-1].update(counterexample="ab")),
     "words are numbers": _told(lambda told: told.update(words=[1])),
     "steps are a word": _told(lambda told: told.update(taken="x")),
 }

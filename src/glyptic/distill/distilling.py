@@ -94,6 +94,10 @@ class Asked:
     def max_length(self) -> int:
         return self.words.max_length
 
+    def is_word(self, word: str) -> bool:
+        """Whether it is one of those that are asked about."""
+        return 1 <= len(word) <= self.max_length and set(word) <= set(self.words.alphabet)
+
 
 @checked
 def distill(
@@ -127,7 +131,7 @@ def distill(
     identity = identity_of(latents, task=decider.task.name, format=str(question.format), length=max_length, saturate=saturate,
                            fine_tune=fine_tune, rounds=rounds, tuning=asdict(tuning), format_steps=format_steps)  # fmt: skip
     kept_in = None if out is None else Path(out)
-    standing = None if kept_in is None else kept(kept_in, identity, latents, overwrite=overwrite)
+    standing = None if kept_in is None else kept(kept_in, identity, latents, question.is_word, overwrite=overwrite)
     work = _Work(question, standing or Standing(latents, latents), kept_in, identity, progress)
     work.stands(work.standing)  # at once, so that a place that cannot be written is known before the work
     work.tune(fine_tune, rounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -78,8 +78,10 @@ def keep(folder: Path, identity: str, standing: Standing) -> None:
     write_whole(folder / STATE, data, "where the distillation stands", parents=True)
 
 
-def kept(folder: Path, identity: str, latents: Latents, *, overwrite: bool = False) -> Standing | None:
-    """What was kept for this very question, which begins with these weights; None if nothing was.
+def kept(
+    folder: Path, identity: str, latents: Latents, is_word: Callable[[str], bool], *, overwrite: bool = False
+) -> Standing | None:
+    """What was kept for this very question, which begins with these weights and asks about such words; None if nothing was.
 
     What was kept for another question is refused, unless it is to be overwritten.
     """
@@ -100,10 +102,13 @@ def kept(folder: Path, identity: str, latents: Latents, *, overwrite: bool = Fal
         told = json.loads(said["told"])
         sides = {side: _side(tensors, side, latents) for side in ("last", "best")}
         _need(len(tensors) == 2 * len(latents))
+        rounds = tuple(_row(TuningRound, one) for one in told["rounds"])
+        words = [_typed(word, str) for word in _typed(told["words"], list)]
+        _need(all(map(is_word, [*words, *(one.counterexample for one in rounds if one.counterexample is not None)])))
         return Standing(
             **sides,
-            words=tuple(_words(told["words"])),
-            rounds=tuple(_row(TuningRound, one) for one in told["rounds"]),
+            words=tuple(words),
+            rounds=rounds,
             formats=tuple(_row(FormatRow, one) for one in told["formats"]),
             taken=_typed(told["taken"], int),
         )
@@ -132,18 +137,13 @@ def _side(tensors: Mapping[str, Tensor], side: str, latents: Latents) -> Latents
     return found
 
 
-def _words(given: Any) -> list[str]:
-    _need(isinstance(given, list))
-    return [_typed(word, str) for word in given]
-
-
 def _typed(given: Any, kind: type[Row]) -> Row:
     _need(type(given) is kind)
     return given  # type: ignore[no-any-return]
 
 
 def _row(kind: type[Row], given: Any) -> Row:
-    """A dataclass of plain values; counts are not negative, and shares are from 0 to 1."""
+    """A dataclass of plain values, of which no number is negative."""
     _need(isinstance(given, dict))
     made = kind(**given)
     for each, admitted in get_type_hints(kind).items():
