@@ -86,6 +86,9 @@ def test_who_stops_asking_stops_the_workers() -> None:
     def endless(n: int) -> int:
         if n == 0:
             return n
+        if threading.current_thread() is threading.main_thread():
+            begun.wait(10)
+            return n
         begun.set()
         try:
             while True:

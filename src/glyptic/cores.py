@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +22,7 @@ from glyptic.errors import GlypticError, InputError
 
 SETTING = "GLYPTIC_WORKERS"
 _MOST = 1024
-_AHEAD = 2  # pieces a worker that are given out before the first of them is taken: none waits for whoever takes results
+_AHEAD = 2  # pieces a worker that are given out before the first of them is taken: none waits for another
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 _this_thread = threading.local()
@@ -92,8 +93,9 @@ def stop_if_unwanted() -> None:
 def in_order(function: Callable[[Piece], Result], pieces: Iterable[Piece], workers: int) -> Iterator[Result]:
     """function(piece) for each piece, by so many threads; results come in the order of the pieces, and so do errors.
 
-    Pieces are taken as workers get free, by the thread that asks for results, so that few results wait at any time. Whoever
-    stops asking, by an error or Ctrl-C, stops the workers.
+    Who asks for results is one of them: it takes pieces as they are needed, and works on those that nobody has begun while it
+    waits, so that no core changes hands for each result. Few results wait at any time. Whoever stops asking, by an error or
+    Ctrl-C, stops the workers.
 
     >>> list(in_order(abs, [-3, 2, -1], 2))
     [3, 2, 1]
@@ -101,20 +103,36 @@ def in_order(function: Callable[[Piece], Result], pieces: Iterable[Piece], worke
     if workers == 1:
         yield from map(function, pieces)
         return
-    unwanted, waiting = threading.Event(), deque[Future[Result]]()
+    unwanted, rest = threading.Event(), iter(pieces)
+    waiting: deque[tuple[Piece, Future[Result]]] = deque()
 
     def begin() -> None:
         _this_thread.unwanted = unwanted
 
-    with ThreadPoolExecutor(workers, "glyptic", begin) as pool:
+    with ThreadPoolExecutor(workers - 1, "glyptic", begin) as pool:
         try:
-            for piece in pieces:
-                waiting.append(pool.submit(as_worker, function, piece))
-                if len(waiting) >= _AHEAD * workers:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            while True:
+                for piece in islice(rest, _AHEAD * workers - len(waiting)):
+                    waiting.append((piece, pool.submit(as_worker, function, piece)))
+                if not waiting:
+                    return
+                while not waiting[0][1].done():
+                    place = next((k for k, (_, future) in enumerate(waiting) if future.cancel()), None)
+                    if place is None:  # all are begun
+                        break
+                    waiting[place] = waiting[place][0], _done_here(function, waiting[place][0])
+                yield waiting.popleft()[1].result()
         except BaseException:
             unwanted.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _done_here(function: Callable[[Piece], Result], piece: Piece) -> Future[Result]:
+    """What became of a piece that was worked on in this thread; its error is told in its turn, but for Ctrl-C."""
+    future: Future[Result] = Future()
+    try:
+        future.set_result(as_worker(function, piece))
+    except Exception as error:
+        future.set_exception(error)
+    return future

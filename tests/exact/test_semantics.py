@@ -187,17 +187,16 @@ def test_chain_of_thought_is_repeated_running() -> None:
 
 def test_chain_of_thought_computes_each_position_once() -> None:
     """O(T·n): the positions that go through the layers are n + T − 1, not the sum of all prefixes."""
-    from glyptic.exact import forward, running
+    from glyptic.exact import running
 
     model, passed = thinker(), []
-    original = forward.run_layer
+    original = running.forward
 
-    def counting(prepared, number, layer, residual, *rest):
+    def counting(prepared, residual, *rest, **how):
         passed.append(residual.shape[1])
-        return original(prepared, number, layer, residual, *rest)
+        return original(prepared, residual, *rest, **how)
 
-    running.prepared_for(model)
-    forward.run_layer = counting
+    running.forward = counting
     try:
         model.run("01", steps=5)
         assert sum(passed) == 2 + 4
@@ -205,7 +204,7 @@ def test_chain_of_thought_computes_each_position_once() -> None:
         model.with_options(mask="full").run("01", steps=5)
         assert sum(passed) == 2 + 3 + 4 + 5 + 6  # a full mask forbids keeping anything, and the answers are right still
     finally:
-        forward.run_layer = original
+        running.forward = original
 
 
 def test_a_tied_chain_stays_tied() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from glyptic.numbers import Format, micro, parse_format
+from glyptic.numbers import Format, heads, parse_format
 from glyptic.numbers.fast import Fast, Variant
 from glyptic.numbers.steps import CLAMP_ALL, CLAMP_SUMS, NO_CLAMPS
 
@@ -50,11 +50,11 @@ def test_every_other_kind_goes_step_by_step() -> None:
 
 
 def test_a_wrong_mixture_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = micro.softmax_attention
+    right = heads.softmax_attention
 
     def wrong(*given):
         mixed, totals = right(*given)
         return -mixed, totals
 
-    monkeypatch.setattr(micro, "softmax_attention", wrong)
+    monkeypatch.setattr(heads, "softmax_attention", wrong)
     assert differences(Fast(parse_format("fixed:4")))[0]

@@ -16,8 +16,9 @@ from tests.numbers.families import small_formats
 from tests.numbers.test_exhaustive import Staircase, two_sum
 
 from glyptic.numbers import Format, Reference, micro, parse_format, to_float64
-from glyptic.numbers.fast import Dense, Fast, Sparse, Variant
+from glyptic.numbers.fast import Fast, Variant
 from glyptic.numbers.machines import SHAPES, WRAPPERS, vectors_here
+from glyptic.numbers.maps import Matrix
 from glyptic.numbers.steps import (
     CLAMP_ALL,
     CLAMP_SUMS,
@@ -28,6 +29,7 @@ from glyptic.numbers.steps import (
     ZeroSteps,
     have_room,
 )
+from glyptic.numbers.tiles import ROWS
 
 VECTORS = ("512", "256", "unfused")  # LLVM takes vectors apart that a machine does not have: all of them run everywhere
 CLAMPS = (NO_CLAMPS, CLAMP_SUMS, CLAMP_ALL)
@@ -108,7 +110,8 @@ def test_the_boxes_reach_every_level_of_clamps() -> None:
             for levels, matrix in ((alone, weights[:, None]), (beside, np.stack([weights, np.full_like(weights, one)], axis=1))):
                 sizes = np.full(matrix.shape[1], largest, np.float64)
                 dense = fast._dense(matrix)
-                levels |= set(micro._dense_levels(dense.magnitudes, sizes, NO_CLAMPS, fast.host.rule).ravel().tolist())
+                found = micro._dense_levels(dense.maps.magnitudes, -(-dense.rows // ROWS), sizes, NO_CLAMPS, fast.host.rule)
+                levels |= set(found.ravel().tolist())
         assert {NO_CLAMPS, CLAMP_ALL} <= alone and beside == set(CLAMPS), name
 
 
@@ -178,7 +181,7 @@ def test_a_bias_and_the_larger_of_0_are_taken_along() -> None:
         for density in (1.0, 0.1):
             codes = np.where(rng.random((9, 14)) < density, biased_codes(format, rng, 126).reshape(9, 14), 0)
             weights, x = fast.weights(codes), fast.values(biased_codes(format, rng, 14 * 33).reshape(14, 33, 1))
-            assert isinstance(weights, Dense if density == 1 else Sparse) or not fast._tiled
+            assert not fast._tiled or (isinstance(weights, Matrix) and weights.dense == (density == 1))
             bias = fast.values(biased_codes(format, rng, 9))[:, None, None]
             step_by_step = fast.add(fast.linear(weights, x), bias)
             assert np.array_equal(fast.affine(weights, bias, x), step_by_step)
@@ -235,19 +238,25 @@ def test_a_shrunken_factor_is_the_next_number_towards_zero(bits: int, dtype: typ
 # Broken constants ----------------------------------------------------------------------------------------------------------
 
 
+def dense_product(maps, x, y, floor, rule):
+    factors, nudged, sizes = maps.factors, maps.nudged, maps.magnitudes
+    micro.put_dense(factors, nudged, sizes, x, 0, x.shape[1], maps.biases, y, 0, 0, floor, NO_CLAMPS, rule)
+
+
 def agrees(name: str) -> bool:
     """Whether dense products, compiled anew, are the reference's, over boxes that need every level of clamps."""
     format = parse_format(name)
     assert isinstance(format, Format)
     fast, staircase = Fast(format, variant=Variant("256")), Staircase(format)
-    anew = njit(micro.dense_product.py_func, error_model="numpy")
+    anew = njit(dense_product, error_model="numpy")
     for weights, x in boxes(format):
         if len(x) < 8:
             continue
         one, others = format.code(Fraction(1)), np.roll(x, 5)
         w = fast._dense(np.stack([weights, np.full_like(weights, one)], axis=1))
         values = fast.values(np.stack([x, others]))
-        y = anew(*w, values, np.zeros(len(weights) + 4, fast.host.dtype), fast.host.dtype(fast._lowest), NO_CLAMPS, fast._rule)
+        y = np.empty((w.rows, values.shape[1]), fast.host.dtype)
+        anew(w.with_bias(None), values, y, fast.host.dtype(fast._lowest), fast._rule)
         try:
             if not np.array_equal(fast.codes(y), exact_sums(format, weights, x, others, staircase)):
                 return False
@@ -329,13 +338,13 @@ def test_clamps_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PRODUCTS = """if True:
     import numpy as np
-    from glyptic.numbers import micro
+    from glyptic.numbers import maps
     from glyptic.numbers.fast import Fast, Variant
     from glyptic.numbers.machines import vectors_here
     fast, loops, rng = Fast("fixed:8"), Fast("fixed:8", variant=Variant(None)), np.random.default_rng(0)
     weights, x = rng.integers(-9999, 9999, (9, 5)), rng.integers(-9999, 9999, (5, 40, 1))
     mine, plain = (engine.codes(engine.linear(engine.weights(weights), engine.values(x))) for engine in (fast, loops))
-    code = "".join(micro.dense_product.inspect_asm().values())
+    code = "".join(maps.put_map.inspect_asm().values())
     print(vectors_here(), np.array_equal(mine, plain), *(word for word in ("zmm", "vfmadd", "fmla", "fmaf") if word in code))
 """
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from glyptic.errors import ModelError
-from glyptic.exact.stages import UNWATCHED, Observer
+from glyptic.exact.stages import UNWATCHED, Observer, stages
 from glyptic.exact.transformer import Transformer
 from glyptic.exact.undefined import ZeroAttention, ZeroVariance
 from glyptic.exact.weights import FeedForward, Head, Layer, Norm
@@ -49,11 +50,17 @@ class Prepared:
     first: int = 0  # the number of the first of these layers
     embedding_norm: PreparedNorm | None = None
     output_bias: Array | None = None  # (answers, 1, 1)
+    stack: Any = None  # all layers, for an arithmetic that takes them in one call
+
+    @cached_property
+    def inner_stages(self) -> tuple[str, ...]:
+        """What can be looked at between the embedding and the end of the layers."""
+        return tuple(stage for stage in stages(self.transformer) if stage.startswith("layer."))
 
     def part(self, first: int = 0, last: int | None = None) -> Prepared:
         """The layers `first` … `last` − 1, with the final norm if the last of them is the last of all."""
         norm = self.final_norm if last is None or last == len(self.layers) else None
-        return replace(self, layers=self.layers[first:last], final_norm=norm, first=first)
+        return replace(self, layers=self.layers[first:last], final_norm=norm, first=first, stack=None)
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,11 @@ class PreparedLayer:
     parallel: bool = False
     projections: PreparedProjections | None = None
 
+    @property
+    def kept_widths(self) -> tuple[tuple[int, int], ...]:
+        """Of each head, coordinates of keys and of values, where projections are one matrix."""
+        return () if self.projections is None else tuple((key, value) for _, key, value in self.projections.widths)
+
 
 @dataclass(frozen=True)
 class State:
@@ -126,6 +138,51 @@ class State:
             tuple(tuple(np.take(array, items, axis=2) for array in layer) for layer in side) for side in (self.keys, self.values)
         )
         return State(self.length, keys, values)
+
+    def along(self, places: np.ndarray) -> State:
+        """Of each member of the batch some that read only these of its positions, (positions, how many), side by side."""
+
+        def regrown(array: Array) -> Array:
+            read = np.take(array, places, axis=1).swapaxes(2, 3)  # (c, positions, batch, how many)
+            return np.ascontiguousarray(read).reshape(len(array), len(places), -1)
+
+        keys, values = (tuple(tuple(map(regrown, layer)) for layer in side) for side in (self.keys, self.values))
+        return State(len(places), keys, values)
+
+
+@dataclass(frozen=True)
+class Together:
+    """The same as one array, as a stack of layers has it: of each layer and head the keys, then the values."""
+
+    kept: Array  # (coordinates of all, length, batch)
+    widths: tuple[tuple[tuple[int, int], ...], ...]  # of each layer's heads: coordinates of keys and of values
+
+    @property
+    def length(self) -> int:
+        return int(self.kept.shape[1])
+
+    def select(self, items: np.ndarray) -> Together:
+        """As `State.select`."""
+        return Together(np.take(self.kept, items, axis=2), self.widths)
+
+    def along(self, places: np.ndarray) -> Together:
+        """As `State.along`."""
+        (((kept,),),) = State(self.length, ((self.kept,),)).along(places).keys,
+        return Together(kept, self.widths)
+
+    def apart(self) -> State:
+        """As arrays of each head."""
+        sizes = [width for layer in self.widths for head in layer for width in head]
+        arrays = iter(np.split(self.kept, np.cumsum(sizes)[:-1]))
+        layers = [[(next(arrays), next(arrays)) for _ in layer] for layer in self.widths]
+        keys, values = (tuple(tuple(head[side] for head in layer) for layer in layers) for side in (0, 1))
+        return State(self.length, keys, values)
+
+    @staticmethod
+    def of(state: State, widths: tuple[tuple[tuple[int, int], ...], ...]) -> Together:
+        """Arrays of each head as one."""
+        heads = [pair for layer in zip(state.keys, state.values, strict=True) for pair in zip(*layer, strict=True)]
+        return Together(np.concatenate([array for pair in heads for array in pair]), widths)
 
 
 @dataclass(frozen=True)
@@ -185,17 +242,38 @@ def prepare(transformer: Transformer, arithmetic: Arithmetic) -> Prepared:
         together = projections(of.heads) if of.heads and takes_at_once(arithmetic) else None
         return PreparedLayer(heads, feed_forward(of.feed_forward), *norms, of.parallel, together)
 
+    layers = tuple(map(layer, transformer.layers))
     return Prepared(
         transformer,
         arithmetic,
         arithmetic.values(np.asarray(transformer.token_embedding)),
         arithmetic.values(np.asarray(transformer.position_embedding)),
-        tuple(map(layer, transformer.layers)),
+        layers,
         weights(transformer.output),
         norm(transformer.final_norm),
         embedding_norm=norm(transformer.embedding_norm),
         output_bias=values(transformer.output_bias),
+        stack=_stack(transformer, arithmetic, layers),
     )
+
+
+def _stack(transformer: Transformer, arithmetic: Arithmetic, layers: tuple[PreparedLayer, ...]) -> Any:
+    """All layers for one call, if they are such as an arithmetic may take so: softmax heads, ReLU feed-forwards, no norms."""
+    if not takes_at_once(arithmetic) or transformer.options.attention != "softmax" or not layers:
+        return None
+    found = []
+    for layer in layers:
+        units, of = layer.feed_forward, layer.projections
+        if layer.parallel or layer.attention_norm is not None or layer.feed_forward_norm is not None:
+            return None
+        if units is not None and (units.gate is not None or units.activation != "relu"):
+            return None
+        if not all(head.only_compares and head.cosine is None for head in layer.heads):
+            return None
+        outputs = [(head.output, head.output_bias) for head in layer.heads]
+        feed_forward = [] if units is None else [(units.w1, units.b1), (units.w2, units.b2)]
+        found.append(((of.weights, of.bias), of.widths, outputs, feed_forward) if of else (None, (), outputs, feed_forward))
+    return arithmetic.stack(found)  # type: ignore[attr-defined]
 
 
 def score_divisor(key_width: int, format: AnyFormat) -> Fraction:
@@ -216,9 +294,14 @@ def embed(
     """
     if positions is None:
         positions = np.arange(first, first + tokens.shape[0])
-    of_tokens = np.moveaxis(prepared.token_embedding[tokens], -1, 0)
     of_positions = prepared.position_embedding[prepared.transformer.rows_of(positions)].T[:, :, None]
-    residual = prepared.arithmetic.add(of_tokens, of_positions)
+    words = len(prepared.token_embedding)
+    if tokens.size > len(positions) * words:  # each sum once: (d, n, words)
+        sums = prepared.arithmetic.add(prepared.token_embedding.T[:, None, :], of_positions)
+        places = tokens + words * np.arange(len(positions))[:, None]
+        residual = np.take(sums.reshape(len(sums), -1), places, axis=1)
+    else:
+        residual = prepared.arithmetic.add(np.moveaxis(prepared.token_embedding[tokens], -1, 0), of_positions)
     observer.record("embedding", residual)
     if prepared.embedding_norm is not None:
         residual = normalized(prepared.arithmetic, residual, prepared.embedding_norm, "the embedding's norm", observer)
@@ -229,19 +312,35 @@ def embed(
 def forward(
     prepared: Prepared,
     residual: Array,
-    state: State = State(),  # noqa: B008 (a frozen value)
+    state: State | Together = State(),  # noqa: B008 (a frozen value)
     observer: Observer = UNWATCHED,
     visible: np.ndarray | None = None,
     positions: np.ndarray | None = None,
-) -> tuple[Array, State]:
+    last: bool = False,
+) -> tuple[Array, State | Together]:
     """All layers over the new positions: the residual (d, n, batch) after them, and the state for later ones.
 
     Which keys they see (new, earlier + new) is a matter of the mask, and which positions all these have (earlier + new,) one of
-    their order, unless it is said.
+    their order, unless it is said. Behind the last positions nobody asks for the state, which may then be of its length alone.
     """
     if visible is None:
         visible = visible_pairs(prepared.transformer.options.mask, state.length, residual.shape[1])
-    seen = Seen(visible, np.arange(visible.shape[1]) if positions is None else positions)
+    if prepared.stack is None or any(map(observer.looks_at, prepared.inner_stages)):
+        seen = Seen(visible, np.arange(visible.shape[1]) if positions is None else positions)
+        residual, state = _layer_by_layer(prepared, residual, state, seen, observer)
+    else:
+        residual, state = _at_once(prepared, residual, state, visible, observer, keep=not last)
+    if prepared.final_norm is not None:
+        residual = normalized(prepared.arithmetic, residual, prepared.final_norm, "the final norm", observer)
+        observer.record("final_norm", residual)
+    return residual, state
+
+
+def _layer_by_layer(
+    prepared: Prepared, residual: Array, state: State | Together, seen: Seen, observer: Observer
+) -> tuple[Array, State]:
+    state = state.apart() if isinstance(state, Together) else state
+    residual = np.ascontiguousarray(residual)  # a column may stand for the whole batch
     keys, values = [], []
     for l, layer in enumerate(prepared.layers):
         earlier = (state.keys[l], state.values[l]) if state.length else None
@@ -249,10 +348,23 @@ def forward(
         residual, layer_keys, layer_values = run_layer(prepared, number, layer, residual, earlier, seen, observer)
         keys.append(layer_keys)
         values.append(layer_values)
-    if prepared.final_norm is not None:
-        residual = normalized(prepared.arithmetic, residual, prepared.final_norm, "the final norm", observer)
-        observer.record("final_norm", residual)
     return residual, State(state.length + residual.shape[1], tuple(keys), tuple(values))
+
+
+def _at_once(
+    prepared: Prepared, residual: Array, state: State | Together, visible: np.ndarray, observer: Observer, keep: bool
+) -> tuple[Array, State | Together]:
+    """The same in one call, where nobody looks at what is in between."""
+    widths = tuple(layer.kept_widths for layer in prepared.layers)
+    if isinstance(state, State) and state.keys:
+        state = Together.of(state, widths)
+    earlier = state.kept if isinstance(state, Together) else None
+    arithmetic: Any = prepared.arithmetic
+    after, kept, zero = arithmetic.through(prepared.stack, residual, earlier, visible, keep)
+    heads = ((prepared.first + l, h) for l, layer in enumerate(widths) for h in range(len(layer)))
+    for (l, h), where in zip(heads, () if zero is None else zero, strict=False):
+        observer.undefined(lambda position, l=l, h=h: ZeroAttention(l, h, position), where)  # type: ignore[misc]
+    return after, Together(kept, widths) if keep else State(state.length + residual.shape[1])
 
 
 def visible_pairs(mask: str, earlier: int, new: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from glyptic.arguments import checked, is_list, refused
 from glyptic.cores import cores, in_order, stop_if_unwanted
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide, named
-from glyptic.exact.forward import Prepared, State, embed, forward, prepare
+from glyptic.exact.forward import Prepared, State, Together, embed, forward, prepare
 from glyptic.exact.stages import UNWATCHED, Observer, Watch, matching, patterns_of
 from glyptic.exact.transformer import Input, Progress, Trace, Transformer
 from glyptic.exact.undefined import Undefined
@@ -332,12 +332,13 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
 
     keep = transformer.options.mask != "full"
     chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
-    state = State()
+    state: State | Together = State()
     for step in range(steps):
         stop_if_unwanted()
         for new in _blocks(tokens[state.length :], len(tokens), keep):
             first, watch = state.length, Watch(wanted, codes)
-            residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch)
+            last = step + 1 == steps and first + len(new) == len(tokens)
+            residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch, last=last)
             keep_watched(watch, first)
         state, watch = state if keep else State(), Watch(wanted, codes)
         logits, probabilities, numbers = decide(prepared, residual[:, -1:, :], tokens.shape[0] - 1, watch)

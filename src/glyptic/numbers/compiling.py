@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from numba import njit
-from numba.core import event
+from numba import njit, typeof, types
+from numba.core import cgutils, event
+from numba.extending import intrinsic
 
 SECONDS_OF_SILENCE = 2.0
 
@@ -25,6 +26,37 @@ def compiled(function: Callable[..., Any]) -> Any:
         return njit(function, cache=True, **how)
     except RuntimeError:  # "no locator available": there is no folder to write to
         return njit(function, **how)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A piece of the one kernel that calls it, which saves compiling it twice."""
+    return njit(function, inline="always")
+
+
+@intrinsic
+def called_at(context, address, given):  # type: ignore[no-untyped-def]
+    """A kernel of no result, by its address (`address_of`), with a tuple of what it takes: so it is no part of its caller's code.
+
+    numba would link it in, and optimise it once more for every caller.
+    """
+
+    def generate(target, builder, signature, args):  # type: ignore[no-untyped-def]
+        convention, kinds = target.call_conv, signature.args[1].types
+        pointer = builder.inttoptr(args[0], convention.get_function_type(types.none, kinds).as_pointer())
+        status, _ = convention.call_function(builder, pointer, types.none, kinds, cgutils.unpack_tuple(builder, args[1]))
+        with cgutils.if_unlikely(builder, status.is_error):  # there is no memory
+            convention.return_status_propagate(builder, status)
+        return target.get_dummy_value()
+
+    return types.void(address, given), generate
+
+
+def address_of(kernel: Any, *given: Any) -> int:
+    """Where the code of a kernel stands that is compiled for such arguments."""
+    kinds = tuple(map(typeof, given))
+    kernel.compile(kinds)
+    compiled = kernel.overloads[kinds]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
 
 
 class _Waiting(event.Listener):  # type: ignore[misc]  # numba has no types

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from glyptic.numbers import kernels, micro, products
+from glyptic.numbers import heads, kernels, maps, micro, products, stacks
 from glyptic.numbers.arithmetic import Activation, Attention, Products, check_products
 from glyptic.numbers.codes import Codes, encode_plainly, to_float64
 from glyptic.numbers.exponential import exp_floats, exp_table
 from glyptic.numbers.formats import Format, as_format
 from glyptic.numbers.hosts import host_of
 from glyptic.numbers.machines import SHAPES, WRAPPERS, Vectors, vectors_here
+from glyptic.numbers.maps import Matrix
 from glyptic.numbers.memory import keep_freed_memory
 from glyptic.numbers.steps import NO_CLAMPS, have_room
 from glyptic.numbers.tiles import ROWS
@@ -36,30 +37,7 @@ class Compressed(NamedTuple):
     entries: np.ndarray
 
 
-class Sparse(NamedTuple):
-    """The same for tiles: left factors as `steps.Left` has them, and their sizes."""
-
-    starts: np.ndarray
-    columns: np.ndarray
-    factors: np.ndarray
-    nudged: np.ndarray
-    magnitudes: np.ndarray
-
-    @property
-    def rows(self) -> int:
-        return self.starts.size - 1
-
-
-class Dense(NamedTuple):
-    """All entries, for tiles: those of `tiles.ROWS` rows side by side, (blocks, k, rows); their largest size, (k, blocks)."""
-
-    factors: np.ndarray
-    nudged: np.ndarray
-    magnitudes: np.ndarray
-    rows: int
-
-
-Weights = Compressed | Sparse | Dense
+Weights = Compressed | Matrix
 
 
 class Fast:
@@ -88,6 +66,7 @@ class Fast:
             self._rule = wrapper(self.host.rule)  # in the wrapper of the machine's vectors
             self._lanes = SHAPES[wrapper].bits // (8 * np.dtype(self.host.dtype).itemsize)
         low = getattr(self.host.rule, "low", None)
+        self._addresses: tuple[int, int] | None = None
         self._lowest = float(-self.host.rule.high if low is None else low)  # the least value, in units
 
     # Values ------------------------------------------------------------------------------------------------------------
@@ -118,16 +97,17 @@ class Fast:
         entries = self._number(self.values(codes[rows, columns]))
         if not self._tiled:
             return Compressed(starts, columns.astype(np.int64), entries)
-        return Sparse(starts, columns.astype(np.int64), *self._lefts(entries), np.abs(entries).astype(np.float64))
+        sizes = np.abs(entries).astype(np.float64)
+        return maps.sparse(starts, columns.astype(np.int64), *self._lefts(entries), sizes, codes.shape[1])
 
-    def _dense(self, codes: np.ndarray) -> Dense:
+    def _dense(self, codes: np.ndarray) -> Matrix:
         rows, terms = codes.shape
         blocks = -(-rows // ROWS)
         entries = np.zeros((blocks * ROWS, terms), self.host.dtype)
         entries[:rows] = self._number(self.values(codes))
         panels = np.ascontiguousarray(entries.reshape(blocks, ROWS, terms).swapaxes(1, 2))
         magnitudes = np.ascontiguousarray(np.abs(panels).max(axis=2).T.astype(np.float64))
-        return Dense(*self._lefts(panels), magnitudes, rows)
+        return maps.dense(*self._lefts(panels), magnitudes, rows)
 
     def _lefts(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Left factors prepared for steps: see `steps.Left`."""
@@ -200,12 +180,10 @@ class Fast:
             y = self._linear_by_loops(weights, flat).reshape(rows, *x.shape[1:])
             y = y if bias is None else self.add(y, bias)
             return self.relu(y) if relu else y
-        wide, biases = _padded(flat, self._lanes), np.zeros(rows + ROWS, self.host.dtype)
-        if bias is not None:
-            biases[:rows] = bias[:, 0, 0]
+        wide = _padded(flat, self._lanes)
+        y = np.empty((rows, wide.shape[1]), self.host.dtype)
         floor = self.host.dtype(0 if relu else self._lowest)
-        product: Callable[..., np.ndarray] = micro.dense_product if isinstance(weights, Dense) else micro.sparse_product
-        y = product(*weights, wide, biases, floor, self._variant.clamps, self._rule)
+        maps.put_map(weights.with_bias(bias), 0, wide, 0, wide.shape[1], y, 0, 0, floor, self._variant.clamps, self._rule)
         return (y if wide is flat else y[:, : flat.shape[1]].copy()).reshape(rows, *x.shape[1:])
 
     def _linear_by_loops(self, weights: Compressed, flat: np.ndarray) -> np.ndarray:
@@ -262,12 +240,62 @@ class Fast:
             weights, zero = self.attention_weights(self.scores(queries, keys, visible), visible, kind)
             return self.mixture(weights, values, visible), zero
         batch = queries.shape[2]
-        operands = [_padded(np.ascontiguousarray(x), self._lanes) for x in (queries, keys, values)]
-        visible = np.ascontiguousarray(visible)
-        unit, table = self.host.unit, _table(self.format, np.dtype(self.host.dtype))
-        of_tiles = (visible.view(np.uint8), self.host.dtype(unit), self._variant.clamps, self._rule)
-        mixed, zero = micro.softmax_attention(*operands, visible, *table, 1 / unit, self.host.rule64, *of_tiles)
+        query, key, value = (_padded(np.ascontiguousarray(x), self._lanes) for x in (queries, keys, values))
+        about = self._lanes, self._softmax, self._variant.clamps, self._rule
+        mixed, zero = heads.softmax_attention(query, key, value, visible, *about)
         return (mixed, zero) if batch >= self._lanes else (mixed[:, :, :batch].copy(), zero[:, :batch])
+
+    @cached_property
+    def _softmax(self) -> heads.Softmax:
+        unit = self.host.unit
+        return heads.Softmax(*_table(self.format, np.dtype(self.host.dtype)), 1 / unit, self.host.rule64, self.host.dtype(unit))
+
+    # Layers ------------------------------------------------------------------------------------------------------------
+
+    def stack(self, layers: Sequence[tuple[Any, Any, Any, Any]]) -> stacks.Stack | None:
+        """Layers made ready for `through`, where it is known here: fixed point, by tiles.
+
+        Of each layer: W and b of all projections, the widths of each head, W and b of what each puts out, and those of the
+        feed-forward.
+        """
+        if not self._tiled or not self.format.is_fixed:
+            return None
+
+        def affine(weights: Any, bias: np.ndarray | None) -> maps.Maps:
+            return weights.with_bias(bias)  # type: ignore[no-any-return]
+
+        return stacks.stacked(
+            [
+                stacks.LayerMaps(
+                    affine(*projections) if projections else None,
+                    widths,
+                    tuple(affine(*each) for each in outputs),
+                    tuple(affine(*each) for each in feed_forward),
+                )
+                for projections, widths, outputs, feed_forward in layers
+            ]
+        )
+
+    def through(
+        self, stack: stacks.Stack, x: np.ndarray, earlier: np.ndarray | None, visible: np.ndarray, keep: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Layers in one call: the residual after them, the keys and values of all positions, and zero denominators.
+
+        These are (heads, n, batch), and None where there is none.
+        """
+        d, n, batch = x.shape
+        host, rule, clamps, keys = self.host.dtype, self._rule, self._variant.clamps, visible.shape[1]
+        x = x[:, :, :1].copy() if batch > 1 and x.strides[2] == 0 else np.ascontiguousarray(x)  # one column may stand for all
+        earlier = np.empty((stack.kept, 0, batch), host) if earlier is None else np.ascontiguousarray(earlier)
+        after, kept = np.empty((d, n, batch), host), np.empty((stack.kept if keep else 0, keys, batch), host)
+        zero = np.zeros((len(stack.widths), n, batch), np.bool_)
+        room = stacks.room_for(stack, d, n, keys, batch, self._lanes, host)
+        seen, desk = heads.Seen.of(visible), heads.Desk.of(keys, self._lanes, host)
+        if self._addresses is None:
+            self._addresses = stacks.addresses(stack, self._softmax, clamps, rule)
+        arrays = room, desk, x, earlier, after, kept, zero, seen
+        zeros = stacks.run_stack(self._addresses, stack, *arrays, self._softmax, clamps, host(self._lowest), rule)
+        return after, kept, zero if zeros else None
 
     def _hard(self, scores: np.ndarray, visible: np.ndarray, kind: Attention) -> np.ndarray:
         masked = np.where(visible[:, :, None], scores, -np.inf)

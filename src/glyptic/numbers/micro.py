@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import overload
 
+from glyptic.numbers.compiling import inlined
 from glyptic.numbers.kernels import _bits, _constants, _float, compiled, highest, product_limit, sum_growth
 from glyptic.numbers.machines import SHAPES
-from glyptic.numbers.products import divide_by_totals, table_exps
 from glyptic.numbers.steps import CLAMP_ALL, CLAMP_SUMS, NO_CLAMPS
 from glyptic.numbers.tiles import (
     ROWS,
@@ -70,13 +70,12 @@ def _largest_in(row):
     return by_bits
 
 
-@compiled
-def sizes_of(x, rule, worthwhile):
-    """Bounds on |x| in each row: as they are, or B where looking for them is not worthwhile."""
-    sizes = np.full(x.shape[0], np.float64(highest(rule)))
-    if worthwhile:
-        for i in range(x.shape[0]):
-            sizes[i] = largest_in(x[i])
+@inlined
+def sizes_of(x, first, last, rule, worthwhile):
+    """Bounds on |x| in each row, columns first … last − 1: as they are, or B where looking for them is not worthwhile."""
+    sizes = np.empty(x.shape[0])
+    for i in range(sizes.size):
+        sizes[i] = largest_in(x[i, first:last]) if worthwhile else np.float64(highest(rule))
     return sizes
 
 
@@ -88,46 +87,42 @@ def level_for(bound, most, rule):
     return CLAMP_SUMS if bound >= np.float64(highest(rule)) else NO_CLAMPS
 
 
-@compiled
-def dense_product(factors, nudged, magnitudes, rows, x, bias, floor, least, wrapped):
-    """The larger of `floor` and [W X + b], by tiles; |w| is at most `magnitudes` (k, blocks) in each block of rows.
-
-    No stretch of terms has fewer clamps than `least`.
-    """
-    width = x.shape[1]
-    blocks, rule = factors.shape[0], wrapped.rule
-    levels = _dense_levels(magnitudes, sizes_of(x, rule, rows >= 3 * ROWS), least, rule)
-    y = np.empty((rows, width), x.dtype)
-    across = tile_width(x, wrapped)
-    if width >= across:
-        for first in range(0, width, across):
-            for block in range(blocks):
-                dense_tile(factors, nudged, levels, x, bias, y, block, min(first, width - across), floor, wrapped)
-        return y
-    across = vector_width(x, wrapped)
-    for first in range(0, width, across):
+@inlined
+def put_dense(factors, nudged, magnitudes, x, first, last, bias, y, into, onto, floor, least, wrapped):
+    """All rows of a dense matrix, as `maps.put_map` says; its arrays may be flat."""
+    rule, blocks = wrapped.rule, (y.shape[0] + ROWS - 1) // ROWS
+    levels = _dense_levels(magnitudes, blocks, sizes_of(x, first, last, rule, y.shape[0] >= 3 * ROWS), least, rule)
+    across, at = tile_width(x, wrapped), first
+    while at + across <= last:
         for block in range(blocks):
-            narrow_dense_tile(factors, nudged, levels, x, bias, y, block, min(first, width - across), floor, wrapped)
-    return y
+            dense_tile(factors, nudged, levels, x, at, bias, y, into + at - first, onto, block, floor, wrapped)
+        at += across
+    across = vector_width(x, wrapped)
+    while at < last:
+        at = min(at, last - across)  # the last vector may lie over the one before it
+        for block in range(blocks):
+            narrow_dense_tile(factors, nudged, levels, x, at, bias, y, into + at - first, onto, block, floor, wrapped)
+        at += across
 
 
-@compiled
-def _dense_levels(magnitudes, sizes, least, rule):
+@inlined
+def _dense_levels(magnitudes, blocks, sizes, least, rule):
     """The clamps of each stretch of terms, (stretches, blocks): what is added to a sum is bounded term by term.
+
+    |w| is at most magnitudes[k · blocks + b] in block b of the rows.
 
     A bound on |[w·x]|: the product, what rounding adds to it and to a subnormal, and 1 % for this reckoning itself (`_grown`).
     """
-    terms, blocks = magnitudes.shape
-    growth = np.float64(sum_growth(rule))
+    terms, growth = sizes.size, np.float64(sum_growth(rule))
     levels = np.empty(((terms + TERMS - 1) // TERMS, blocks), np.int64)
     bound, most = np.zeros(blocks), np.zeros(blocks)
     for stretch in range(levels.shape[0]):
         first, last = TERMS * stretch, min(terms, TERMS * (stretch + 1))
         most[:] = 0.0
         for k in range(first, last):
-            size, of = sizes[k] * growth * 1.01, magnitudes[k]
+            size = sizes[k] * growth * 1.01
             for block in range(blocks):
-                product = of[block] * size + 1.0
+                product = magnitudes[k * blocks + block] * size + 1.0
                 bound[block] += product
                 most[block] = product if product > most[block] else most[block]
         grown = growth ** (last - first)
@@ -138,29 +133,31 @@ def _dense_levels(magnitudes, sizes, least, rule):
     return levels
 
 
-@compiled
-def sparse_product(starts, columns, factors, nudged, magnitudes, x, bias, floor, least, wrapped):
-    """The same with W compressed by rows; `magnitudes` are |w|."""
-    rows, width, rule = starts.size - 1, x.shape[1], wrapped.rule
-    sizes = sizes_of(x, rule, columns.size >= 2 * x.shape[0])  # one pass over x, to save clamps in two or more
+@inlined
+def put_sparse(starts, columns, factors, nudged, magnitudes, x, first, last, bias, y, into, onto, floor, least, wrapped):
+    """All rows of a sparse matrix; `magnitudes` are |w|."""
+    rows, rule = starts.size - 1, wrapped.rule
+    sizes = sizes_of(x, first, last, rule, starts[rows] >= 2 * x.shape[0])  # one pass over x, to save clamps in two or more
     levels = _sparse_levels(starts, columns, magnitudes, sizes, least, rule)
-    y = np.empty((rows, width), x.dtype)
-    across = WIDE * vector_width(x, wrapped)
-    if width >= across:
-        for first in range(0, width, across):
-            at = min(first, width - across)
-            for i in range(rows):
-                sparse_tile(starts, columns, factors, nudged, levels, x, bias, y, i, at, floor, wrapped)
-        return y
-    across = vector_width(x, wrapped)
-    for first in range(0, width, across):
-        at = min(first, width - across)
+    across, narrow = WIDE * vector_width(x, wrapped), vector_width(x, wrapped)
+    for i in range(rows):
+        levels[i] = -1 if onto and starts[i] == starts[i + 1] and bias[i] == 0 and floor <= 0 else levels[i]  # adds 0
+    at = first
+    while at + across <= last:
         for i in range(rows):
-            narrow_sparse_tile(starts, columns, factors, nudged, levels, x, bias, y, i, at, floor, wrapped)
-    return y
+            if levels[i] >= 0:
+                sparse_tile(starts, columns, factors, nudged, levels, x, at, bias, y, into + at - first, onto, i, floor, wrapped)
+        at += across
+    while at < last:
+        at = min(at, last - narrow)
+        place = into + at - first
+        for i in range(rows):
+            if levels[i] >= 0:
+                narrow_sparse_tile(starts, columns, factors, nudged, levels, x, at, bias, y, place, onto, i, floor, wrapped)
+        at += narrow
 
 
-@compiled
+@inlined
 def _sparse_levels(starts, columns, magnitudes, sizes, least, rule):
     """The clamps of each row."""
     levels = np.empty(starts.size - 1, np.int64)
@@ -179,63 +176,53 @@ def attention_scores(queries, keys, visible, unit, least, wrapped):
     """⟨q_i, k_j⟩ for the visible pairs: (c, n_q, batch), (c, n_k, batch) -> (n_q, n_k, batch); the others are 0."""
     n_q, batch = queries.shape[1:]
     n_k, across = keys.shape[1], vector_width(queries, wrapped)
-    out = np.zeros((n_q, n_k, batch), queries.dtype)
-    level = _pairs_level(queries, keys, unit, least, n_q >= ROWS, wrapped.rule)
-    for column in range(0, batch, across):
-        at = min(column, batch - across)
-        for i in range(n_q):
-            for first in range(0, n_k, ROWS):
-                if visible[i, first : first + ROWS].any():
-                    score_tile(queries, keys, visible, unit, out, i, first, at, level, wrapped)
-    return out
+    out = np.zeros((n_q * n_k, batch), queries.dtype)
+    level = pairs_level(queries, keys, unit, least, n_q >= ROWS, wrapped.rule)
+    for i in range(n_q):
+        seen = np.flatnonzero(visible[i])
+        rows = seen + i * n_k
+        for column in range(0, batch, across):
+            at = min(column, batch - across)
+            for first in range(0, seen.size, ROWS):
+                score_tile(queries, keys, seen, rows, unit, out, i, first, at, at, level, wrapped)
+    return out.reshape(n_q, n_k, batch)
 
 
 @compiled
-def _pairs_level(left, right, unit, least, worthwhile, rule):
+def pairs_level(left, right, unit, least, worthwhile, rule):
     """The clamps of ⟨l, r⟩ for any columns of two arrays (c, n, batch)."""
-    depth = left.shape[0]
-    lefts = sizes_of(left.reshape(depth, left.size // max(depth, 1)), rule, worthwhile)
-    rights = sizes_of(right.reshape(depth, right.size // max(depth, 1)), rule, worthwhile)
     bound, most, growth = 0.0, 0.0, np.float64(sum_growth(rule))
-    for c in range(depth):
-        product = lefts[c] * np.float64(unit) * rights[c] * growth * 1.01 + 1.0
-        bound, most = (bound + product) * growth, max(most, product)
+    for c in range(left.shape[0]):
+        one = other = np.float64(highest(rule))
+        if worthwhile:
+            one, other = np.float64(largest_in(left[c].ravel())), np.float64(largest_in(right[c].ravel()))
+        product = one * np.float64(unit) * other * growth * 1.01 + 1.0
+        most, bound = max(most, product), (bound + product) * growth
     return max(least, level_for(bound, most, rule))
 
 
 @compiled
 def attention_mixture(weights, values, visible, unit, least, wrapped):
     """Σ_j s_ij v_j over the visible j, in order: (n_q, n_k, batch), (c, n_k, batch) -> (c, n_q, batch)."""
-    n_q, batch = weights.shape[0], weights.shape[2]
+    n_q, n_k, batch = weights.shape
     depth, across = values.shape[0], vector_width(values, wrapped)
     out = np.zeros((depth, n_q, batch), values.dtype)
-    level = _mixture_level(weights, values, unit, least, wrapped.rule)
+    level = mixture_level(np.float64(largest_in(weights.ravel())), values, n_k, unit, least, wrapped.rule)
+    flat = weights.reshape(n_q * n_k, batch)
     for i in range(n_q):
         seen = np.flatnonzero(visible[i])
+        rows = seen + i * n_k
         for column in range(0, batch, across):
+            at = min(column, batch - across)
             for first in range(0, depth, ROWS):
-                mixture_tile(weights, values, seen, unit, out, i, first, min(column, batch - across), level, wrapped)
+                mixture_tile(flat, values, rows, seen, unit, out, i, first, at, at, level, wrapped)
     return out
 
 
 @compiled
-def softmax_attention(queries, keys, values, visible, first, table, scale, rule64, seen, unit, least, wrapped):
-    """A head whose exp is a table (`products.table_exps`), from scores to mixture; and where a denominator is 0, (n_q, batch)."""
-    scores = attention_scores(queries, keys, seen, unit, least, wrapped)
-    shares = table_exps(scores, visible, first, table)
-    totals = divide_by_totals(shares, visible, scale, wrapped.rule, rule64)
-    zero = np.zeros(totals.shape, np.bool_)
-    for i in range(zero.shape[0]):
-        if visible[i].any():
-            for b in range(zero.shape[1]):
-                zero[i, b] = totals[i, b] == 0
-    return attention_mixture(shares, values, seen, unit, least, wrapped), zero
-
-
-@compiled
-def _mixture_level(weights, values, unit, least, rule):
-    """The clamps of all mixtures: as for a matrix of weights none of which is larger than the largest."""
-    growth, weight, value = np.float64(sum_growth(rule)), largest_in(weights.ravel()), largest_in(values.ravel())
-    most = np.float64(weight) * np.float64(unit) * np.float64(value) * growth * 1.01 + 1.0
-    bound = most * weights.shape[1] * growth ** weights.shape[1]
+def mixture_level(weight, values, terms, unit, least, rule):
+    """The clamps of all mixtures of so many terms: as for a matrix of weights none of which is larger than `weight`."""
+    growth, value = np.float64(sum_growth(rule)), largest_in(values.ravel())
+    most = weight * np.float64(unit) * np.float64(value) * growth * 1.01 + 1.0
+    bound = most * terms * growth**terms
     return max(least, level_for(bound, most, rule))

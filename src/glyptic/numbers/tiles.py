@@ -95,11 +95,18 @@ class _Code:
                             total.set(self.steps.settle(total.get()))
         return [[self.steps.finish(total.get()) for total in of_sum] for of_sum in totals]
 
-    def biased(self, vectors: Sequence[Vector], row: ir.Value) -> list[Vector]:
-        """Sums of a row of a matrix, with its bias, and no smaller than `floor`."""
+    def put_row(self, vectors: Sequence[Vector], row: ir.Value, when: ir.Value) -> None:
+        """Sums of a row of a matrix, with its bias, no smaller than `floor`: into y, or, with `onto`, added to what is there."""
         bias = self.emitter.everywhere(self.builder.load(self.place("bias", row)))
         floor = self.emitter.everywhere(self.given["floor"])
-        return [self.steps.summed(vector, bias).at_least(floor) for vector in vectors]
+        biased = [self.steps.summed(vector, bias).at_least(floor) for vector in vectors]
+        pointer = self.place("y", (row, self.length("y", 1)), self.given["place"])
+        added = self.builder.icmp_signed("!=", self.given["onto"], self.number(0))
+        self.put(biased, pointer, self.builder.and_(when, self.builder.not_(added)))
+        with self.builder.if_then(self.builder.and_(when, added)):
+            there = self.vectors(pointer, len(biased))
+            yes = ir.Constant(ir.IntType(1), 1)
+            self.put([self.steps.summed(x, vector) for x, vector in zip(there, biased, strict=True)], pointer, yes)
 
     def put(self, vectors: Sequence[Vector], pointer: ir.Value, when: ir.Value) -> None:
         with self.builder.if_then(when):
@@ -120,23 +127,24 @@ def _emitted(names: str, emit: Callable[[_Code, int], None], across: int = 0) ->
 
 # A dense matrix: four rows of it, whose weights lie side by side, by some columns of x ------------------------------------
 
-_DENSE = "factors nudged levels x bias y block column floor rule"
+_DENSE = "factors nudged levels x column bias y place onto block floor rule"
 
 
 @intrinsic
-def dense_tile(context, factors, nudged, levels, x, bias, y, block, column, floor, rule):
-    """Rows 4·block … of y, in the columns from `column` on that a tile is wide.
+def dense_tile(context, factors, nudged, levels, x, column, bias, y, place, onto, block, floor, rule):
+    """Rows 4·block … of y, in the columns from `place` on that a tile is wide, of those of x from `column` on.
 
-    factors, nudged: (blocks, k, 4); levels: (stretches of terms, blocks), int64; x: (k, width); bias: (4·blocks,);
-    y: (rows, width). What is stored is the larger of `floor` and [sum + bias].
+    factors, nudged: (blocks, k, 4), flat; levels: (stretches of terms, blocks), int64; x: (k, width); bias: (4·blocks,);
+    y: (rows, its own width). What is stored is the larger of `floor` and [sum + bias]; or, if `onto` is not 0, [y + that].
     """
-    return types.void(factors, nudged, levels, x, bias, y, block, column, floor, rule), _emitted(_DENSE, _dense)
+    signature = types.void(factors, nudged, levels, x, column, bias, y, place, onto, block, floor, rule)
+    return signature, _emitted(_DENSE, _dense)
 
 
 @intrinsic
-def narrow_dense_tile(context, factors, nudged, levels, x, bias, y, block, column, floor, rule):
+def narrow_dense_tile(context, factors, nudged, levels, x, column, bias, y, place, onto, block, floor, rule):
     """The same, one vector wide."""
-    signature = types.void(factors, nudged, levels, x, bias, y, block, column, floor, rule)
+    signature = types.void(factors, nudged, levels, x, column, bias, y, place, onto, block, floor, rule)
     return signature, _emitted(_DENSE, _dense, across=1)
 
 
@@ -161,26 +169,25 @@ def _dense(code: _Code, across: int) -> None:
     first = builder.mul(block, rows)
     for r, vectors in enumerate(code.sums(ROWS, across, code.number(0), terms, level, term)):
         row = builder.add(first, code.number(r))
-        inside = builder.icmp_signed("<", row, code.length("y", 0))
-        code.put(code.biased(vectors, row), code.place("y", (row, width), column), inside)
+        code.put_row(vectors, row, builder.icmp_signed("<", row, code.length("y", 0)))
 
 
 # A sparse matrix: one row, by some columns of x ---------------------------------------------------------------------------
 
-_SPARSE = "starts columns factors nudged levels x bias y row column floor rule"
+_SPARSE = "starts columns factors nudged levels x column bias y place onto row floor rule"
 
 
 @intrinsic
-def sparse_tile(context, starts, columns, factors, nudged, levels, x, bias, y, row, column, floor, rule):
-    """One row of y, in the columns from `column` on; the row's terms are those from starts[row] to starts[row + 1]."""
-    signature = types.void(starts, columns, factors, nudged, levels, x, bias, y, row, column, floor, rule)
+def sparse_tile(context, starts, columns, factors, nudged, levels, x, column, bias, y, place, onto, row, floor, rule):
+    """One row of y, as in `dense_tile`; the row's terms are those from starts[row] to starts[row + 1]."""
+    signature = types.void(starts, columns, factors, nudged, levels, x, column, bias, y, place, onto, row, floor, rule)
     return signature, _emitted(_SPARSE, _sparse, across=WIDE)
 
 
 @intrinsic
-def narrow_sparse_tile(context, starts, columns, factors, nudged, levels, x, bias, y, row, column, floor, rule):
+def narrow_sparse_tile(context, starts, columns, factors, nudged, levels, x, column, bias, y, place, onto, row, floor, rule):
     """The same, one vector wide."""
-    signature = types.void(starts, columns, factors, nudged, levels, x, bias, y, row, column, floor, rule)
+    signature = types.void(starts, columns, factors, nudged, levels, x, column, bias, y, place, onto, row, floor, rule)
     return signature, _emitted(_SPARSE, _sparse, across=1)
 
 
@@ -196,73 +203,75 @@ def _sparse(code: _Code, across: int) -> None:
         return Operands([[Left(*both)] * across], [code.vectors(code.place("x", (of, width), column), across)])
 
     (vectors,) = code.sums(1, across, begin, end, lambda _: asked, term)
-    code.put(code.biased(vectors, row), code.place("y", (row, width), column), ir.Constant(ir.IntType(1), 1))
+    code.put_row(vectors, row, ir.Constant(ir.IntType(1), 1))
 
 
 # Attention: both factors vary along the batch -----------------------------------------------------------------------------
 
-_SCORES = "x keys visible unit out query first column level rule"
+_SCORES = "x keys seen rows unit out query first column place level rule"
 
 
 @intrinsic
-def score_tile(context, x, keys, visible, unit, out, query, first, column, level, rule):
-    """⟨q_i, k_j⟩ of one query and four keys from `first` on, in the members of the batch from `column` on; stored where visible.
+def score_tile(context, x, keys, seen, rows, unit, out, query, first, column, place, level, rule):
+    """⟨q_i, k_j⟩ of one query and four of the keys that it sees, seen[first] …, in a vector of the batch from `column` on.
 
-    x: queries (c, n_q, batch), in units; keys: (c, n_k, batch); visible: (n_q, n_k), uint8; out: (n_q, n_k, batch).
+    x: queries (c, n_q, batch), in units; keys: (c, n_k, batch); seen: keys' numbers; rows: where in out (rows, its own width) the
+    scores of each of them go, from column `place` on.
     """
-    return types.void(x, keys, visible, unit, out, query, first, column, level, rule), _emitted(_SCORES, _scores, across=1)
+    signature = types.void(x, keys, seen, rows, unit, out, query, first, column, place, level, rule)
+    return signature, _emitted(_SCORES, _scores, across=1)
 
 
 def _scores(code: _Code, across: int) -> None:
     builder, query, column = code.builder, code.given["query"], code.given["column"]
     terms, n_q, batch = (code.length("x", axis) for axis in range(3))
     n_k = code.length("keys", 1)
-    unit, last = code.emitter.everywhere(code.given["unit"]), builder.sub(n_k, code.number(1))
+    unit, last = code.emitter.everywhere(code.given["unit"]), builder.sub(code.length("seen", 0), code.number(1))
     own = [builder.add(code.given["first"], code.number(s)) for s in range(ROWS)]
-    inside = [builder.icmp_signed("<=", j, last) for j in own]
-    chosen = [builder.select(there, j, last) for there, j in zip(inside, own, strict=True)]
+    inside = [builder.icmp_signed("<=", s, last) for s in own]
+    chosen = [builder.select(there, s, last) for there, s in zip(inside, own, strict=True)]
+    keys = [builder.load(code.place("seen", s)) for s in chosen]
 
     def term(at: ir.Value) -> Operands:
         (number,) = code.vectors(code.place("x", (builder.add(builder.mul(at, n_q), query), batch), column), across)
         row = builder.mul(at, n_k)
-        rights = [code.vectors(code.place("keys", (builder.add(row, j), batch), column), across) for j in chosen]
+        rights = [code.vectors(code.place("keys", (builder.add(row, j), batch), column), across) for j in keys]
         return Operands([[code.steps.left(number * unit)]] * ROWS, rights)
 
     sums = code.sums(ROWS, across, code.number(0), terms, lambda _: code.given["level"], term)
-    row = builder.mul(query, n_k)
-    for j, there, vectors in zip(chosen, inside, sums, strict=True):
-        pair = builder.add(row, j)
-        seen = builder.icmp_signed("!=", builder.load(code.place("visible", pair)), ir.Constant(ir.IntType(8), 0))
-        code.put(vectors, code.place("out", (pair, batch), column), builder.and_(there, seen))
+    for s, there, vectors in zip(chosen, inside, sums, strict=True):
+        row = builder.load(code.place("rows", s))
+        code.put(vectors, code.place("out", (row, code.length("out", 1)), code.given["place"]), there)
 
 
-_MIXTURE = "x values seen unit out query first column level rule"
+_MIXTURE = "x values rows seen unit out query first column place level rule"
 
 
 @intrinsic
-def mixture_tile(context, x, values, seen, unit, out, query, first, column, level, rule):
-    """Σ_j s_ij v_j of one query, four coordinates of the values from `first` on, and the members of the batch from `column` on.
+def mixture_tile(context, x, values, rows, seen, unit, out, query, first, column, place, level, rule):
+    """Σ_j s_ij v_j of one query, four coordinates of the values from `first` on, and a vector of the batch from `place` on.
 
-    x: weights (n_q, n_k, batch), in units; values: (c, n_k, batch); seen: the keys j that this query sees, in order.
+    x: weights (rows, its own width), in units, from `column` on; rows: which of them are this query's, in order; seen: the keys
+    that they are of; values: (c, n_k, batch); out: (c, n_q, batch).
     """
-    return types.void(x, values, seen, unit, out, query, first, column, level, rule), _emitted(_MIXTURE, _mixture, across=1)
+    signature = types.void(x, values, rows, seen, unit, out, query, first, column, place, level, rule)
+    return signature, _emitted(_MIXTURE, _mixture, across=1)
 
 
 def _mixture(code: _Code, across: int) -> None:
-    builder, query, column = code.builder, code.given["query"], code.given["column"]
-    n_q, n_k, batch = (code.length("x", axis) for axis in range(3))
+    builder, query, place = code.builder, code.given["query"], code.given["place"]
+    width, n_k, batch = code.length("x", 1), code.length("values", 1), code.length("values", 2)
     unit, last = code.emitter.everywhere(code.given["unit"]), builder.sub(code.length("values", 0), code.number(1))
     own = [builder.add(code.given["first"], code.number(s)) for s in range(ROWS)]
     inside = [builder.icmp_signed("<=", c, last) for c in own]
     chosen = [builder.select(there, c, last) for there, c in zip(inside, own, strict=True)]
-    row = builder.mul(query, n_k)
 
     def term(at: ir.Value) -> Operands:
-        j = builder.load(code.place("seen", at))
-        (number,) = code.vectors(code.place("x", (builder.add(row, j), batch), column), across)
-        places = (code.place("values", (builder.add(builder.mul(c, n_k), j), batch), column) for c in chosen)
+        row, j = (builder.load(code.place(name, at)) for name in ("rows", "seen"))
+        (number,) = code.vectors(code.place("x", (row, width), code.given["column"]), across)
+        places = (code.place("values", (builder.add(builder.mul(c, n_k), j), batch), place) for c in chosen)
         return Operands([[code.steps.left(number * unit)]] * ROWS, [code.vectors(place, across) for place in places])
 
     sums = code.sums(ROWS, across, code.number(0), code.length("seen", 0), lambda _: code.given["level"], term)
     for c, there, vectors in zip(chosen, inside, sums, strict=True):
-        code.put(vectors, code.place("out", (builder.add(builder.mul(c, n_q), query), batch), column), there)
+        code.put(vectors, code.place("out", (builder.add(builder.mul(c, code.length("out", 1)), query), batch), place), there)

@@ -82,12 +82,12 @@ def setting_of_visit(walk: Walk, visit: Visit) -> BatchSetting:
 
     def word(node: Any) -> NumberedWords:
         if isinstance(node, e.Token):
-            return visit.tokens[node.position], (*WORDS_BELOW, *vocabulary)
+            return visit.tokens[node.position].astype(np.intp), (*WORDS_BELOW, *vocabulary)
         return visit.chains[node.of][node.step], (*WORDS_BELOW, *walk.prepared[node.of].transformer.answers)
 
     def decided(node: Any) -> np.ndarray:
         if isinstance(node, e.Accepted):
-            return node.automaton.accepts_all(visit.tokens, vocabulary)
+            return node.automaton.accepts_all(visit.tokens.astype(np.intp), vocabulary)
         if isinstance(node, e.SameChains):
             return _same_chains(walk, visit, node)
         if isinstance(node, e.Defined):

@@ -2,26 +2,25 @@
 
 A *front* is a batch of inputs of one length with the state (keys and values) of their positions. It grows breadth-first,
 by forking states, until it is as wide as the machine likes; from there the walk goes depth-first, one token at a time, with
-no fork and no copy: all members of the front read the same next token; the last levels go in one pass (`last_levels`). Memory
-is bounded by the front's width times the longest input.
+no fork and no copy: all members of the front read the same next token. Where a front grows, and at the end of inputs, some levels
+go in one pass (`levels`). Memory is bounded by the front's width times the longest input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide
-from glyptic.exact.forward import Prepared, State, embed, forward
+from glyptic.exact.forward import Prepared, State, Together, embed, forward
 from glyptic.exact.running import extended, run_chunk
 from glyptic.exact.stages import Watch
 from glyptic.exact.undefined import ZeroOutput
 from glyptic.numbers import Codes
-from glyptic.prove.elements.last_levels import LastLevels, levels_at_once, run_last_levels
+from glyptic.prove.elements.levels import Levels, beginnings, level, levels_at_once, paths_of, run_levels
 
 _FRONT_BYTES = 1 << 24  # of keys and values in a front, about what stays in the caches of a processor
 _WIDEST, _NARROWEST = 4096, 64
@@ -31,8 +30,8 @@ _WIDEST, _NARROWEST = 4096, 64
 class Branch:
     """One transformer's side of a front."""
 
-    state: State
-    last: Any  # the residual of the last position (d, 1, batch)
+    state: State | Together
+    last: Any  # the residual of the last position (d, 1, batch), where it is asked for answers
     failed: np.ndarray  # (batch,): 0/0 has been met, in attention or a norm
     traced: Mapping[str, Any]  # stage -> (d, length, batch), for the stages that the claim reads
     unsaid: np.ndarray | bool = False  # (batch,): what is traced has read a stand-in for a token that a tie left out
@@ -45,7 +44,7 @@ Logits = tuple[Codes, np.ndarray]  # (batch, answers) of the last step, and wher
 class Visit:
     """A batch of inputs of one length, and what each transformer makes of them."""
 
-    tokens: np.ndarray  # (length, batch) of token numbers
+    tokens: np.ndarray  # (length, batch) of token numbers, in whole numbers that may be narrow
     branches: Mapping[str, Branch]
     chains: Mapping[str, np.ndarray]  # (steps, batch) of answer numbers, TIED or UNDEFINED
     logits: Mapping[str, Logits]
@@ -65,6 +64,11 @@ class Walk:
     @property
     def vocabulary(self) -> int:
         return len(next(iter(self.prepared.values())).transformer.vocabulary)
+
+    @property
+    def narrow(self) -> np.dtype[Any]:
+        """The narrowest type of token numbers: there are many of them."""
+        return np.min_scalar_type(self.vocabulary)
 
     @property
     def shares_prefixes(self) -> bool:
@@ -94,7 +98,7 @@ def visits(walk: Walk, prefix: tuple[int, ...], deeper: Callable[[int], bool]) -
     if not walk.shares_prefixes:
         yield from _whole_visits(walk, prefix, deeper)
         return
-    tokens = np.array(prefix, int)[:, None].reshape(len(prefix), 1)
+    tokens = np.array(prefix, walk.narrow)[:, None].reshape(len(prefix), 1)
     branches = {name: _root(prepared) for name, prepared in walk.prepared.items()}
     if prefix:
         branches = {name: _extend(walk, name, branch, tokens) for name, branch in branches.items()}
@@ -102,58 +106,108 @@ def visits(walk: Walk, prefix: tuple[int, ...], deeper: Callable[[int], bool]) -
 
 
 def _below(
-    walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch], width: int, deeper: Callable[[int], bool]
+    walk: Walk,
+    tokens: np.ndarray,
+    branches: Mapping[str, Branch],
+    width: int,
+    deeper: Callable[[int], bool],
+    visited: bool = False,
 ) -> Iterator[Visit]:
     length, batch = tokens.shape
-    if length >= walk.min_length and length and deeper(length):
+    if length >= walk.min_length and length and not visited and deeper(length):
         yield _visit(walk, tokens, branches)
     if length == walk.max_length or not deeper(length + 1):
         return
-    rest = walk.max_length - length
-    if rest <= levels_at_once(walk.vocabulary) and all(step == 1 for step in walk.steps[length : walk.max_length]):
-        yield from _last_visits(walk, tokens, branches, rest)
+    levels = _levels_from(walk, length, batch, width)
+    if levels:
+        tokens, branches = yield from _level_visits(walk, tokens, branches, levels, deeper)
+        if length + levels < walk.max_length:
+            yield from _below(walk, tokens, branches, width, deeper, visited=True)
         return
     if batch * walk.vocabulary <= width:  # fork: parents repeated, children in the order of the vocabulary
         items = np.repeat(np.arange(batch), walk.vocabulary)
-        added = np.tile(np.arange(walk.vocabulary), batch)[None]
+        added = np.tile(np.arange(walk.vocabulary, dtype=walk.narrow), batch)[None]
         grown = np.concatenate([tokens[:, items], added])
         forked = {name: _extend(walk, name, _select(branch, items), added) for name, branch in branches.items()}
         yield from _below(walk, grown, forked, width, deeper)
         return
     for token in range(walk.vocabulary):
-        added = np.full((1, batch), token)
+        added = np.full((1, batch), token, walk.narrow)
         grown = np.concatenate([tokens, added])
         children = {name: _extend(walk, name, branch, added) for name, branch in branches.items()}
         yield from _below(walk, grown, children, width, deeper)
 
 
-def _last_visits(walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch], levels: int) -> Iterator[Visit]:
-    """The last levels, from one pass for each transformer; members of a visit are in the order of the vocabulary."""
+def _levels_from(walk: Walk, length: int, batch: int, width: int) -> int:
+    """How many levels go in one pass from here: all that are left, or as many as a front may grow by; 0, if it is one or none."""
+    rest, most = walk.max_length - length, levels_at_once(walk.vocabulary)
+    if rest > most:
+        while most and batch * walk.vocabulary**most > width:
+            most -= 1
+        rest = most if most > 1 else 0
+    return rest if all(step == 1 for step in walk.steps[length : length + rest]) else 0
+
+
+def _level_visits(
+    walk: Walk, tokens: np.ndarray, branches: Mapping[str, Branch], levels: int, deeper: Callable[[int], bool]
+) -> Generator[Visit, None, tuple[np.ndarray, Mapping[str, Branch]]]:
+    """Some levels, from one pass for each transformer; members of a visit are in the order of the vocabulary.
+
+    What comes back is the front of the longest; behind the last level of all it has no state.
+    """
     length, batch = tokens.shape
+    last = length + levels == walk.max_length
     runs = {
-        name: run_last_levels(walk.prepared[name], branch.state, batch, levels, walk.stages.get(name, frozenset()))
+        name: run_levels(walk.prepared[name], branch.state, batch, levels, walk.stages.get(name, frozenset()), last)
         for name, branch in branches.items()
     }
-    for size in range(max(1, walk.min_length - length), levels + 1):
-        paths = np.array(list(product(range(walk.vocabulary), repeat=size)))
+    decided = {name: _all_decided(walk.prepared[name], run, batch) for name, run in runs.items()} if walk.answers else {}
+    longer, grown = tokens, branches
+    for size in range(1, levels + 1):
+        wanted = length + size >= walk.min_length and deeper(length + size)
+        if not wanted and (size < levels or last):
+            continue
+        paths = np.array(paths_of(walk.vocabulary, levels)[level(walk.vocabulary, size)], walk.narrow)
         longer = np.concatenate([np.repeat(tokens, len(paths), axis=1), np.tile(paths.T, batch)])
-        grown = {name: _last_branch(branches[name], run, length, size) for name, run in runs.items()}
-        yield _visit(walk, longer, grown)
+        grown = {name: _level_branch(branches[name], run, length, size) for name, run in runs.items()}
+        chains: dict[str, np.ndarray] = {}
+        logits: dict[str, Logits] = {}
+        for name, (codes, numbers, failed) in decided.items():
+            these, missing = level(walk.vocabulary, size), grown[name].failed
+            own, undefined = _side_by_side(codes[these]), missing | _side_by_side(failed[these])
+            chains[name] = np.where(undefined, UNDEFINED, _side_by_side(numbers[these]))[None]
+            logits[name] = own, missing
+        if wanted:
+            yield Visit(longer, grown, chains, logits)
+    if not last:
+        grown = {name: replace(branch, state=runs[name].front()) for name, branch in grown.items()}
+    return longer, grown
 
 
-def _last_branch(branch: Branch, run: LastLevels, length: int, size: int) -> Branch:
+def _all_decided(prepared: Prepared, run: Levels, batch: int) -> tuple[Codes, np.ndarray, np.ndarray]:
+    """Of all paths the logits (paths, batch, answers), the answers' numbers, and where these are 0/0, (paths, batch)."""
+    shape, watch = (run.residual.shape[1], batch), Watch()
+    codes, _, numbers = decide(prepared, run.residual.reshape(len(run.residual), 1, -1), 0, watch)
+    failed = np.broadcast_to(watch.failed, numbers.shape).reshape(shape)
+    return codes.reshape(*shape, -1), numbers.reshape(shape), failed
+
+
+def _side_by_side(of_paths: np.ndarray) -> np.ndarray:
+    """(paths, batch, …) as a visit has it: the paths of a member of the front one after another, (batch · paths, …)."""
+    return of_paths.swapaxes(0, 1).reshape(-1, *of_paths.shape[2:])
+
+
+def _level_branch(branch: Branch, run: Levels, length: int, size: int) -> Branch:
     """The paths of one size as a branch, (…, batch · paths): the paths of a member of the front side by side."""
-    level = run.level(size)
-    beginnings = [run.along(path) for path in run.paths[level]]
-    failed = np.stack([branch.failed | run.failed[along].any(axis=0) for along in beginnings], axis=1).ravel()
-    last = np.moveaxis(run.residual[:, level], 1, 2)
+    own = [list(along) for along in beginnings(run.vocabulary, run.levels)[level(run.vocabulary, size)]]
+    failed = np.stack([branch.failed | run.failed[along].any(axis=0) for along in own], axis=1).ravel()
     traced = {}
     for stage, array in run.traced.items():
-        new = np.stack([array[:, along] for along in beginnings], axis=-1)  # (d, size, batch, paths)
+        new = np.stack([array[:, along] for along in own], axis=-1)  # (d, size, batch, paths)
         new = new.reshape(*new.shape[:2], -1)
         before = branch.traced.get(stage)
-        traced[stage] = new if before is None else np.concatenate([before.repeat(len(beginnings), axis=2), new], axis=1)
-    return Branch(State(length + size), np.ascontiguousarray(last).reshape(len(last), 1, -1), failed, traced)
+        traced[stage] = new if before is None else np.concatenate([before.repeat(len(own), axis=2), new], axis=1)
+    return Branch(State(length + size), None, failed, traced)
 
 
 def _root(prepared: Prepared) -> Branch:

@@ -21,7 +21,7 @@ from glyptic.prove.elements.batches import judge, setting_of_codes, setting_of_v
 from glyptic.prove.elements.counting import codes_size, count_values, numbered_codes, smaller
 from glyptic.prove.elements.trie import visits
 
-INPUTS_IN_PORTION = 1 << 16
+INPUTS_IN_PORTION = 1 << 17
 VALUES_IN_PORTION = 1 << 20
 _MOST_PORTIONS = 1 << 14  # a longer job has larger portions
 _MOST = 1 << 40  # beyond this nobody waits for the end
