@@ -1,7 +1,7 @@
-"""Solvers: where the time of a proof goes, and the frontier: the size up to which ten seconds are enough, before and after.
+"""Solvers: where the time of a proof goes, and the frontier: the size up to which one minute is enough, before and after.
 
 Families of claims grow in one direction: a dense layer bounds its output, |x| ≤ 1 ⇒ |y| ≤ c, where c is a quarter above the
-largest |y| that is seen at some thousand points. Each is put to bitwuzla and z3, each with ten seconds of processor time for
+largest |y| that is seen at some thousand points. Each is put to bitwuzla and z3, each with a minute of processor time for
 every question; the frontier is the largest size up to which both decide all. Times are of the processor: building the terms,
 writing the script, and each solver's own.
 
@@ -34,7 +34,7 @@ from glyptic.prove.methods.smt import bits
 from glyptic.prove.methods.smt.questions import pose
 from glyptic.prove.methods.smt.solvers import SolverLimits, ask
 
-SECONDS = 10.0
+SECONDS = 60.0
 SOLVERS = ("bitwuzla", "z3")
 BEFORE = Path(__file__).parent / "results" / "solvers_before.json"
 FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "solvers" / "frontier"
@@ -68,11 +68,11 @@ def _above(claim: Claim, positions: int) -> Fraction:
 Family = tuple[str, Sequence[int], Callable[[int], Claim]]  # what grows, how far it is tried, the claim of a size
 FAMILIES: dict[str, Family] = {
     "feed-forward, fixed:4": ("width d", (2, 4, 6, 8, 10, 12, 16), lambda d: bounded("fixed:4", d, 1, 0, d + 1)),
-    "feed-forward, d = 4": ("s of fixed:s", (2, 4, 6, 8, 12, 16), lambda s: bounded(f"fixed:{s}", 4, 1, 0, 5)),
-    "feed-forward, d = 2, floats": ("p of float:3,p", (2, 3, 4, 6, 8, 10), lambda p: bounded(f"float:3,{p}", 2, 1, 0, 3)),
-    "attention, d = 2, fixed:3": ("positions n", (1, 2, 3, 4, 6, 8, 12), lambda n: bounded("fixed:3", 2, n, 1, 0)),
-    "attention, n = 2, fixed:3": ("width d", (2, 3, 4, 6, 8, 12), lambda d: bounded("fixed:3", d, 2, 1, 0)),
-    "attention, d = 2, n = 2": ("s of fixed:s", (2, 3, 4, 5, 6, 8), lambda s: bounded(f"fixed:{s}", 2, 2, 1, 0)),
+    "feed-forward, d = 4": ("s of fixed:s", (2, 4, 6, 8, 12, 16, 20, 24), lambda s: bounded(f"fixed:{s}", 4, 1, 0, 5)),
+    "feed-forward, d = 2, floats": ("p of float:3,p", (2, 3, 4, 6, 8, 10, 12, 16), lambda p: bounded(f"float:3,{p}", 2, 1, 0, 3)),
+    "attention, d = 2, fixed:3": ("positions n", (1, 2, 3, 4, 6, 8, 12, 16, 24), lambda n: bounded("fixed:3", 2, n, 1, 0)),
+    "attention, n = 2, fixed:3": ("width d", (2, 3, 4, 6, 8, 12, 16, 24), lambda d: bounded("fixed:3", d, 2, 1, 0)),
+    "attention, d = 2, n = 2": ("s of fixed:s", (2, 3, 4, 5, 6, 8, 10), lambda s: bounded(f"fixed:{s}", 2, 2, 1, 0)),
 }
 
 

@@ -53,11 +53,15 @@ def inputs_of(transformer, max_length, min_length=1):
     return [text for n in lengths for text in product(transformer.vocabulary, repeat=n)]
 
 
-@pytest.fixture(params=["wide fronts", "wide, level by level", "narrow, level by level", "narrow fronts"])
+@pytest.fixture(
+    params=["wide fronts", "wide, level by level", "narrow, level by level", "narrow fronts", "two levels", "narrow, two levels"]
+)
 def fronts(request, monkeypatch):
-    """Every way of walking: breadth-first only, depth-first in many small portions, the last levels in one pass or not."""
+    """Every way of walking: breadth-first only, depth-first in many small portions, levels in one pass or two, or one by one."""
     if "level by level" in request.param:
         monkeypatch.setattr(trie_module, "levels_at_once", lambda _: 0)
+    if "two levels" in request.param:  # from the beginning, whose front then grows, and to the end
+        monkeypatch.setattr(trie_module, "levels_at_once", lambda _: 2)
     if "narrow" in request.param:
         monkeypatch.setattr(trie_module, "_WIDEST", 2)
         monkeypatch.setattr(portions_module, "INPUTS_IN_PORTION", 4)
