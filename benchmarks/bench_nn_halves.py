@@ -1,4 +1,4 @@
-"""Training in bfloat16 with the instructions of three kinds of processors, as far as this one has them: against peers and float32.
+"""Training in bfloat16 with the instructions of three kinds of processors, if this one has them: against peers and float32.
 
 torch and oneDNN are told which instructions to use (ATEN_CPU_CAPABILITY, ONEDNN_MAX_CPU_ISA), each kind in a process of its own,
 which measures for itself how products are taken. What else differs between such processors, caches and clocks, stays this one's.

@@ -9,7 +9,7 @@ import pytest
 from glyptic.exact import Layer, Options, Sizes, Transformer, Watch, random_transformer, run, run_batch
 from glyptic.exact.forward import Prepared, Seen, State, Together, _layer_by_layer, forward, prepare, visible_pairs
 from glyptic.exact.stages import UNWATCHED
-from glyptic.numbers import Format, parse_format, stacks
+from glyptic.numbers import Format, stacks
 from glyptic.numbers.fast import Fast, Variant
 from glyptic.numbers.steps import CLAMP_ALL, CLAMP_SUMS, NO_CLAMPS
 

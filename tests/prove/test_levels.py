@@ -1,4 +1,4 @@
-"""Levels of the tree of inputs in one pass: every input's logits, traces and 0/0 are those of its own run, wherever passes begin."""
+"""Levels of the tree of inputs in one pass: every input's logits, traces and 0/0 are those of its own run."""
 
 from functools import cache
 from itertools import product
