@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from glyptic.exact import Layer, Options, Sizes, Transformer, Watch, random_transformer, run, run_batch
-from glyptic.exact.forward import Prepared, Seen, State, Together, _layer_by_layer, forward, prepare, visible_pairs
+from glyptic.exact.forward import Prepared, Seen, _layer_by_layer, forward, prepare, visible_pairs
+from glyptic.exact.kept import State, Together
 from glyptic.exact.stages import UNWATCHED
 from glyptic.numbers import Format, stacks
 from glyptic.numbers.fast import Fast, Variant
@@ -141,6 +142,18 @@ def test_states_select_go_along_paths_and_come_apart() -> None:
         for side in ("keys", "values"):
             for one, other in zip(getattr(mine.apart(), side), getattr(theirs, side), strict=True):
                 assert len(one) == len(other) and all(map(np.array_equal, one, other))
+
+
+@pytest.mark.parametrize("sizes", SHAPES)
+def test_what_one_way_kept_the_other_goes_on_with(sizes: Sizes) -> None:
+    of, rng = prepared(model("fixed:8", sizes)), np.random.default_rng(4)
+    plain, turns = State(), State()
+    for step in range(6):
+        residual = of.arithmetic.values(rng.integers(-300, 300, (sizes.width, 2, 20)))
+        watch = Watch(("layer.0.after_attention",) if step % 2 else ())
+        one, turns = forward(of, residual, turns, watch)  # type: ignore[assignment]
+        other, plain, _ = by_layers(of, residual, plain, visible_pairs("causal", 2 * step, 2))
+        assert np.array_equal(one, other) and turns.length == plain.length == 2 * step + 2
 
 
 def test_who_looks_in_between_is_shown_it() -> None:

@@ -18,7 +18,7 @@ from tests.numbers.test_exhaustive import Staircase, two_sum
 from glyptic.numbers import Format, Reference, micro, parse_format, to_float64
 from glyptic.numbers.fast import Fast, Variant
 from glyptic.numbers.machines import SHAPES, WRAPPERS, vectors_here
-from glyptic.numbers.maps import Matrix
+from glyptic.numbers.maps import TiledMatrix
 from glyptic.numbers.steps import (
     CLAMP_ALL,
     CLAMP_SUMS,
@@ -181,7 +181,7 @@ def test_a_bias_and_the_larger_of_0_are_taken_along() -> None:
         for density in (1.0, 0.1):
             codes = np.where(rng.random((9, 14)) < density, biased_codes(format, rng, 126).reshape(9, 14), 0)
             weights, x = fast.weights(codes), fast.values(biased_codes(format, rng, 14 * 33).reshape(14, 33, 1))
-            assert not fast._tiled or (isinstance(weights, Matrix) and weights.dense == (density == 1))
+            assert not fast._tiled or (isinstance(weights, TiledMatrix) and weights.dense == (density == 1))
             bias = fast.values(biased_codes(format, rng, 9))[:, None, None]
             step_by_step = fast.add(fast.linear(weights, x), bias)
             assert np.array_equal(fast.affine(weights, bias, x), step_by_step)

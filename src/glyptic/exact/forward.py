@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from glyptic.errors import ModelError
+from glyptic.exact.kept import State, Together
 from glyptic.exact.stages import UNWATCHED, Observer, stages
 from glyptic.exact.transformer import Transformer
 from glyptic.exact.undefined import ZeroAttention, ZeroVariance
@@ -121,68 +122,6 @@ class PreparedLayer:
     def kept_widths(self) -> tuple[tuple[int, int], ...]:
         """Of each head, coordinates of keys and of values, where projections are one matrix."""
         return () if self.projections is None else tuple((key, value) for _, key, value in self.projections.widths)
-
-
-@dataclass(frozen=True)
-class State:
-    """What later positions need of earlier ones: keys and values of each layer and head, (c, length, batch)."""
-
-    length: int = 0
-    keys: tuple[tuple[Array, ...], ...] = ()
-    values: tuple[tuple[Array, ...], ...] = ()
-
-    def select(self, items: np.ndarray) -> State:
-        """The state of some members of the batch, in any order, with repetitions: how prefixes are shared."""
-        keys, values = (
-            # as [:, :, items], but in the order of memory that kernels want
-            tuple(tuple(np.take(array, items, axis=2) for array in layer) for layer in side) for side in (self.keys, self.values)
-        )
-        return State(self.length, keys, values)
-
-    def along(self, places: np.ndarray) -> State:
-        """Of each member of the batch some that read only these of its positions, (positions, how many), side by side."""
-
-        def regrown(array: Array) -> Array:
-            read = np.take(array, places, axis=1).swapaxes(2, 3)  # (c, positions, batch, how many)
-            return np.ascontiguousarray(read).reshape(len(array), len(places), -1)
-
-        keys, values = (tuple(tuple(map(regrown, layer)) for layer in side) for side in (self.keys, self.values))
-        return State(len(places), keys, values)
-
-
-@dataclass(frozen=True)
-class Together:
-    """The same as one array, as a stack of layers has it: of each layer and head the keys, then the values."""
-
-    kept: Array  # (coordinates of all, length, batch)
-    widths: tuple[tuple[tuple[int, int], ...], ...]  # of each layer's heads: coordinates of keys and of values
-
-    @property
-    def length(self) -> int:
-        return int(self.kept.shape[1])
-
-    def select(self, items: np.ndarray) -> Together:
-        """As `State.select`."""
-        return Together(np.take(self.kept, items, axis=2), self.widths)
-
-    def along(self, places: np.ndarray) -> Together:
-        """As `State.along`."""
-        (((kept,),),) = State(self.length, ((self.kept,),)).along(places).keys,
-        return Together(kept, self.widths)
-
-    def apart(self) -> State:
-        """As arrays of each head."""
-        sizes = [width for layer in self.widths for head in layer for width in head]
-        arrays = iter(np.split(self.kept, np.cumsum(sizes)[:-1]))
-        layers = [[(next(arrays), next(arrays)) for _ in layer] for layer in self.widths]
-        keys, values = (tuple(tuple(head[side] for head in layer) for layer in layers) for side in (0, 1))
-        return State(self.length, keys, values)
-
-    @staticmethod
-    def of(state: State, widths: tuple[tuple[tuple[int, int], ...], ...]) -> Together:
-        """Arrays of each head as one."""
-        heads = [pair for layer in zip(state.keys, state.values, strict=True) for pair in zip(*layer, strict=True)]
-        return Together(np.concatenate([array for pair in heads for array in pair]), widths)
 
 
 @dataclass(frozen=True)
@@ -356,7 +295,7 @@ def _at_once(
 ) -> tuple[Array, State | Together]:
     """The same in one call, where nobody looks at what is in between."""
     widths = tuple(layer.kept_widths for layer in prepared.layers)
-    if isinstance(state, State) and state.keys:
+    if isinstance(state, State) and any(state.keys):
         state = Together.of(state, widths)
     earlier = state.kept if isinstance(state, Together) else None
     arithmetic: Any = prepared.arithmetic

@@ -25,7 +25,8 @@ from glyptic.arguments import checked, is_list, refused
 from glyptic.cores import cores, in_order, stop_if_unwanted
 from glyptic.errors import InputError, ModelError
 from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide, named
-from glyptic.exact.forward import Prepared, State, Together, embed, forward, prepare
+from glyptic.exact.forward import Prepared, embed, forward, prepare
+from glyptic.exact.kept import State, Together
 from glyptic.exact.stages import UNWATCHED, Observer, Watch, matching, patterns_of
 from glyptic.exact.transformer import Input, Progress, Trace, Transformer
 from glyptic.exact.undefined import Undefined

@@ -16,7 +16,7 @@ from glyptic.numbers.exponential import exp_floats, exp_table
 from glyptic.numbers.formats import Format, as_format
 from glyptic.numbers.hosts import host_of
 from glyptic.numbers.machines import SHAPES, WRAPPERS, Vectors, vectors_here
-from glyptic.numbers.maps import Matrix
+from glyptic.numbers.maps import TiledMatrix
 from glyptic.numbers.memory import keep_freed_memory
 from glyptic.numbers.steps import NO_CLAMPS, have_room
 from glyptic.numbers.tiles import ROWS
@@ -37,7 +37,7 @@ class Compressed(NamedTuple):
     entries: np.ndarray
 
 
-Weights = Compressed | Matrix
+Weights = Compressed | TiledMatrix
 
 
 class Fast:
@@ -100,7 +100,7 @@ class Fast:
         sizes = np.abs(entries).astype(np.float64)
         return maps.sparse(starts, columns.astype(np.int64), *self._lefts(entries), sizes, codes.shape[1])
 
-    def _dense(self, codes: np.ndarray) -> Matrix:
+    def _dense(self, codes: np.ndarray) -> TiledMatrix:
         rows, terms = codes.shape
         blocks = -(-rows // ROWS)
         entries = np.zeros((blocks * ROWS, terms), self.host.dtype)
@@ -252,7 +252,7 @@ class Fast:
 
     # Layers ------------------------------------------------------------------------------------------------------------
 
-    def stack(self, layers: Sequence[tuple[Any, Any, Any, Any]]) -> stacks.Stack | None:
+    def stack(self, layers: Sequence[tuple[Any, Any, Any, Any]]) -> stacks.LayerStack | None:
         """Layers made ready for `through`, where it is known here: fixed point, by tiles.
 
         Of each layer: W and b of all projections, the widths of each head, W and b of what each puts out, and those of the
@@ -277,7 +277,7 @@ class Fast:
         )
 
     def through(
-        self, stack: stacks.Stack, x: np.ndarray, earlier: np.ndarray | None, visible: np.ndarray, keep: bool
+        self, stack: stacks.LayerStack, x: np.ndarray, earlier: np.ndarray | None, visible: np.ndarray, keep: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Layers in one call: the residual after them, the keys and values of all positions, and zero denominators.
 
@@ -290,7 +290,7 @@ class Fast:
         after, kept = np.empty((d, n, batch), host), np.empty((stack.kept if keep else 0, keys, batch), host)
         zero = np.zeros((len(stack.widths), n, batch), np.bool_)
         room = stacks.room_for(stack, d, n, keys, batch, self._lanes, host)
-        seen, desk = heads.Seen.of(visible), heads.Desk.of(keys, self._lanes, host)
+        seen, desk = heads.SeenKeys.of(visible), heads.Desk.of(keys, self._lanes, host)
         if self._addresses is None:
             self._addresses = stacks.addresses(stack, self._softmax, clamps, rule)
         arrays = room, desk, x, earlier, after, kept, zero, seen

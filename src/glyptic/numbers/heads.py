@@ -31,7 +31,7 @@ class Softmax(NamedTuple):
     unit: np.floating
 
 
-class Seen(NamedTuple):
+class SeenKeys(NamedTuple):
     """The keys that each query sees, one query after another, and where those of each begin."""
 
     starts: np.ndarray
@@ -39,11 +39,11 @@ class Seen(NamedTuple):
     all: int  # keys
 
     @staticmethod
-    def of(visible: np.ndarray) -> Seen:
+    def of(visible: np.ndarray) -> SeenKeys:
         """From booleans (n_q, n_k)."""
         starts = np.zeros(len(visible) + 1, np.int64)
         np.cumsum(visible.sum(axis=1), out=starts[1:])
-        return Seen(starts, np.flatnonzero(visible) % visible.shape[1], visible.shape[1])
+        return SeenKeys(starts, np.flatnonzero(visible) % visible.shape[1], visible.shape[1])
 
 
 class Desk(NamedTuple):
@@ -77,7 +77,7 @@ def softmax_attention(
     n_q, batch = queries.shape[1:]
     mixed = np.empty((values.shape[0], n_q, batch), values.dtype)
     zero, found = np.zeros((n_q, batch), np.bool_), np.zeros(1, np.int64)
-    seen, desk = Seen.of(visible), Desk.of(visible.shape[1], lanes, queries.dtype)
+    seen, desk = SeenKeys.of(visible), Desk.of(visible.shape[1], lanes, queries.dtype)
     whole = batch - batch % lanes
     pieces = [(0, whole)] if whole == batch else [(0, whole), (batch - lanes, batch)]  # the last vector lies over another
     for begin, end in pieces:

@@ -28,7 +28,7 @@ class Maps(NamedTuple):
     biases: np.ndarray  # one for each row of all blocks of rows
 
 
-class Matrix(NamedTuple):
+class TiledMatrix(NamedTuple):
     """W alone, as maps of which there is one."""
 
     dense: bool
@@ -46,20 +46,20 @@ class Matrix(NamedTuple):
 _NONE = np.zeros(0, np.int64)
 
 
-def dense(factors: np.ndarray, nudged: np.ndarray, magnitudes: np.ndarray, rows: int) -> Matrix:
+def dense(factors: np.ndarray, nudged: np.ndarray, magnitudes: np.ndarray, rows: int) -> TiledMatrix:
     """All entries, in blocks of rows."""
     table = np.array([[1, rows, factors.shape[1], 0, 0, 0, 0]])
     arrays = factors.ravel(), nudged.ravel(), magnitudes.ravel(), _NONE, np.zeros(factors.size, np.int64)
-    return Matrix(True, rows, Maps(table, *arrays, np.zeros(0, factors.dtype)))
+    return TiledMatrix(True, rows, Maps(table, *arrays, np.zeros(0, factors.dtype)))
 
 
 def sparse(
     starts: np.ndarray, columns: np.ndarray, factors: np.ndarray, nudged: np.ndarray, magnitudes: np.ndarray, terms: int
-) -> Matrix:
+) -> TiledMatrix:
     """The nonzero entries."""
     rows = len(starts) - 1
     table = np.array([[0, rows, terms, 0, 0, 0, 0]])
-    return Matrix(False, rows, Maps(table, factors, nudged, magnitudes, starts, columns, np.zeros(0, factors.dtype)))
+    return TiledMatrix(False, rows, Maps(table, factors, nudged, magnitudes, starts, columns, np.zeros(0, factors.dtype)))
 
 
 def joined(all: Sequence[Maps]) -> Maps:

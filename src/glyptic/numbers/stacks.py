@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from glyptic.numbers.compiling import address_of, called_at, inlined
-from glyptic.numbers.heads import Desk, Seen, Softmax, attend_columns
+from glyptic.numbers.heads import Desk, SeenKeys, Softmax, attend_columns
 from glyptic.numbers.kernels import compiled, summed
 from glyptic.numbers.maps import Maps, joined, put_map
 from glyptic.numbers.tiles import WIDE
@@ -39,7 +39,7 @@ class LayerMaps(NamedTuple):
     feed_forward: tuple[Maps, ...]
 
 
-class Stack(NamedTuple):
+class LayerStack(NamedTuple):
     """Layers as arrays."""
 
     maps: Maps
@@ -69,7 +69,7 @@ class Room(NamedTuple):
     found: np.ndarray  # (1,)
 
 
-def stacked(layers: Sequence[LayerMaps]) -> Stack | None:
+def stacked(layers: Sequence[LayerMaps]) -> LayerStack | None:
     """All arrays one after another; None where there is no map at all."""
     table: list[tuple[int, int, int, int]] = []
     maps: list[Maps] = []
@@ -79,10 +79,10 @@ def stacked(layers: Sequence[LayerMaps]) -> Stack | None:
         table.append((len(of.widths), projections, first, units) if of.outputs else (0, -1, -1, units))
         maps += [*([] if of.projections is None else [of.projections]), *of.outputs, *of.feed_forward]
     widths = np.array([width for of in layers for width in of.widths], np.int64).reshape(-1, 3)
-    return Stack(joined(maps), np.array(table, np.int64), widths) if maps else None
+    return LayerStack(joined(maps), np.array(table, np.int64), widths) if maps else None
 
 
-def room_for(stack: Stack, width: int, new: int, all: int, batch: int, lanes: int, dtype: Any) -> Room:
+def room_for(stack: LayerStack, width: int, new: int, all: int, batch: int, lanes: int, dtype: Any) -> Room:
     """Arrays for parts of whole vectors, all about alike, that stay in a core's cache; no less than a tile."""
     rows = stack.maps.table[:, 1]
     projected = int(rows[stack.layers[stack.layers[:, 1] >= 0, 1]].max(initial=0))
@@ -120,11 +120,11 @@ def room_for(stack: Stack, width: int, new: int, all: int, batch: int, lanes: in
     )
 
 
-def addresses(stack: Stack, softmax: Softmax, least: int, rule: Any) -> tuple[int, int]:
+def addresses(stack: LayerStack, softmax: Softmax, least: int, rule: Any) -> tuple[int, int]:
     """Of the kernels that a stack calls, for such arrays."""
     none, host = np.int64(0), stack.maps.factors.dtype
     matrix, cube = np.zeros((1, 1), host), np.zeros((1, 1, 1), host)
-    seen, desk = Seen.of(np.ones((1, 1), bool)), Desk.of(1, 1, host)
+    seen, desk = SeenKeys.of(np.ones((1, 1), bool)), Desk.of(1, 1, host)
     flags, found = np.zeros((1, 1), np.bool_), np.zeros(1, np.int64)
     put = address_of(put_map, stack.maps, none, matrix, none, none, matrix, none, none, host.type(0), least, rule)
     attended = (cube, cube, cube, seen, none, none, softmax, desk, cube, flags, found, least, rule)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide
-from glyptic.exact.forward import Prepared, State, Together, embed, forward
+from glyptic.exact.forward import Prepared, embed, forward
+from glyptic.exact.kept import State, Together
 from glyptic.exact.running import extended, run_chunk
 from glyptic.exact.stages import Watch
 from glyptic.exact.undefined import ZeroOutput
