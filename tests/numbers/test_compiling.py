@@ -1,15 +1,21 @@
 """Kernels of a fresh install: kept where they can be, compiled all the same where they cannot, with one word to who waits."""
 
 import os
+import pickle
 import pty
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba import types
 
 import glyptic
+from glyptic.exact import Sizes, random_transformer
+from glyptic.exact.running import prepared_for
+from glyptic.numbers.compiling import address_of, called_at, compiled
 
 SOURCE = Path(glyptic.__file__).parent
 ADD = """
@@ -63,3 +69,40 @@ def test_who_waits_at_a_terminal_is_told_once_on_standard_error(source: Path, tm
     assert done.stdout.startswith("[512, 65535] 0 ")
     assert said.count("glyptic: compiling kernels for this processor") == 1
     assert f"kept in {tmp_path / 'home'}" in said.replace("\r\n", "")
+
+
+# Kernels by their addresses --------------------------------------------------------------------------------------------------
+
+
+@compiled
+def _doubled(x, by):
+    for i in range(x.size):
+        x[i] *= by
+
+
+@compiled
+def _twice(address, x):
+    called_at(address, (x, 2.0))
+    called_at(address, (x[1:], 2.0))
+
+
+def test_a_kernel_is_called_by_its_address() -> None:
+    x = np.arange(4.0)
+    address = address_of(_doubled, x, 2.0)
+    _twice(address, x)
+    assert x.tolist() == [0.0, 4.0, 8.0, 12.0]
+    assert address_of(_doubled, x, 2.0) == address and len(_doubled.overloads) == 1
+    assert [str(kind) for kind in _doubled.signatures[0]] == [str(types.Array(types.float64, 1, "C")), "float64"]
+
+
+def test_addresses_stay_in_their_process() -> None:
+    """What is sent to another process finds its own there: an address from here would be anything."""
+    T = random_transformer("fixed:4", 1, Sizes(layers=1))
+    fast, stack = prepared_for(T).arithmetic, prepared_for(T).stack
+    residual = np.zeros((T.width, 2, 3), fast.host.dtype)
+    visible = np.tril(np.ones((2, 2), bool))
+    after = fast.through(stack, residual, None, visible, False)[0]
+    assert fast._addresses is not None
+    sent = pickle.loads(pickle.dumps(fast))
+    assert sent._addresses is None
+    assert np.array_equal(sent.through(stack, residual, None, visible, False)[0], after)

@@ -69,6 +69,9 @@ class Fast:
         self._addresses: tuple[int, int] | None = None
         self._lowest = float(-self.host.rule.high if low is None else low)  # the least value, in units
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_addresses": None}  # they are this process's own
+
     # Values ------------------------------------------------------------------------------------------------------------
 
     def values(self, codes: Codes) -> np.ndarray:
