@@ -238,7 +238,8 @@ def embed(
     if tokens.size > len(positions) * words:  # each sum once: (d, n, words)
         sums = prepared.arithmetic.add(prepared.token_embedding.T[:, None, :], of_positions)
         places = tokens + words * np.arange(len(positions))[:, None]
-        residual = np.take(sums.reshape(len(sums), -1), places, axis=1)
+        flat = sums.reshape(len(sums), -1)  # of arrays, columns in the order of memory that kernels want
+        residual = np.take(flat, places, axis=1) if isinstance(flat, np.ndarray) else flat[:, places]
     else:
         residual = prepared.arithmetic.add(np.moveaxis(prepared.token_embedding[tokens], -1, 0), of_positions)
     observer.record("embedding", residual)
@@ -279,7 +280,8 @@ def _layer_by_layer(
     prepared: Prepared, residual: Array, state: State | Together, seen: Seen, observer: Observer
 ) -> tuple[Array, State]:
     state = state.apart() if isinstance(state, Together) else state
-    residual = np.ascontiguousarray(residual)  # a column may stand for the whole batch
+    if isinstance(residual, np.ndarray):
+        residual = np.ascontiguousarray(residual)  # a column may stand for the whole batch
     keys, values = [], []
     for l, layer in enumerate(prepared.layers):
         earlier = (state.keys[l], state.values[l]) if state.length else None
