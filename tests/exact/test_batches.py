@@ -1,10 +1,14 @@
 """Batches by any number of threads, and streams of them: the same bits, failures, errors and order."""
 
+import copy
+import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from itertools import product
 from pathlib import Path
 
@@ -18,6 +22,7 @@ from glyptic.errors import InputError
 from glyptic.exact import Options, Sizes, run_batch, run_residual, run_stream, running
 from glyptic.exact.numbering import numbered
 from glyptic.exact.random import random_transformer
+from glyptic.exact.running import prepared_for
 
 TEXTS = ["".join(word) for n in range(1, 8) for word in product("01", repeat=n)]
 SIZES = Sizes(layers=2, heads=2, width=6, max_length=12, answers=("0", "1"))
@@ -191,3 +196,23 @@ def test_no_inputs_and_no_positions_give_no_results(attention: str) -> None:
     for shape in ((6, 3, 0), (6, 0, 2)):
         for engine in ("fast", "reference"):
             assert run_residual(transformer, np.zeros(shape, np.int64), engine=engine).shape == shape
+
+
+def test_transformers_that_were_run_go_when_nobody_has_them() -> None:
+    alive = []
+    for seed in range(20):
+        T = random_transformer("fixed:4", seed)
+        T.run_batch(["01", "1"])
+        alive.append(weakref.ref(T))
+    assert prepared_for(T) is prepared_for(T)
+    del T
+    gc.collect()
+    assert not any(each() for each in alive)
+
+
+def test_a_copy_and_what_is_sent_leave_behind_what_was_made_to_run_it() -> None:
+    T = random_transformer("fixed:4", 3)
+    made = prepared_for(T)
+    for other in (copy.copy(T), copy.deepcopy(T), pickle.loads(pickle.dumps(T))):
+        assert other.same_as(T) and prepared_for(other) is not made and prepared_for(other).transformer is other
+    assert len(pickle.dumps(T)) == len(pickle.dumps(random_transformer("fixed:4", 3)))

@@ -17,7 +17,6 @@ from itertools import islice
 from math import ceil
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from glyptic.exact.answers import TIED, UNDEFINED, as_tokens, decide, named
 from glyptic.exact.forward import Prepared, embed, forward, prepare
 from glyptic.exact.kept import State, Together
 from glyptic.exact.stages import UNWATCHED, Observer, Watch, matching, patterns_of
-from glyptic.exact.transformer import Input, Progress, Trace, Transformer
+from glyptic.exact.transformer import PREPARED, Input, Progress, Trace, Transformer
 from glyptic.exact.undefined import Undefined
 from glyptic.numbers import Codes, check_codes, decode
 from glyptic.numbers.formats import Exact
@@ -95,13 +94,10 @@ class Batch:
         return named(self.transformer, self.numbers.tolist())
 
 
-_PREPARED: WeakKeyDictionary[Transformer, dict[str, Prepared]] = WeakKeyDictionary()
-
-
 def prepared_for(transformer: Transformer, engine: Engine = "auto") -> Prepared:
-    """The transformer made ready for an engine; made once and kept as long as the transformer lives."""
+    """The transformer made ready for an engine; made once, and kept by the transformer itself, so that it goes with it."""
     format, products = transformer.format, transformer.options.products
-    engine, kept = engine_for(format, products, engine), _PREPARED.setdefault(transformer, {})
+    engine, kept = engine_for(format, products, engine), vars(transformer).setdefault(PREPARED, {})
     if engine not in kept:
         kept[engine] = prepare(transformer, arithmetic_for(format, products, engine))
     return kept[engine]

@@ -67,6 +67,9 @@ class TransformerChanges(TypedDict, total=False):
     period: int | None
 
 
+PREPARED = "_prepared"  # where `running` keeps what it makes ready of a transformer
+
+
 @dataclass(frozen=True, eq=False)
 class Transformer(Showing):
     """A transformer in a finite format. Make one from codes here, or from numbers with `Transformer.of`.
@@ -225,6 +228,10 @@ class Transformer(Showing):
         new = as_format(format)
         check_width(new)
         return map_codes(self, lambda codes, _: _convert(codes, self.format, new), format=new)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or another process is given: the transformer, without what was made of it here to run it."""
+        return {name: value for name, value in vars(self).items() if name != PREPARED}
 
     def same_as(self, other: Transformer) -> bool:
         """Whether two transformers are equal in every part."""
