@@ -80,6 +80,24 @@ def test_the_first_error_in_order_is_the_one_that_is_told(workers: int) -> None:
         next(results)
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_an_error_of_the_pieces_comes_after_what_was_there_before_it(workers: int) -> None:
+    def pieces():
+        yield from range(3)
+        raise KeyError("the pieces' own")
+
+    results = in_order(abs, pieces(), workers)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(KeyError, match="the pieces' own"):
+        next(results)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_end_of_iteration_in_a_piece_is_no_end_of_the_results(workers: int) -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(in_order(lambda n: next(iter([n][n:])), range(4), workers))
+
+
 def test_who_stops_asking_stops_the_workers() -> None:
     begun, stopped = threading.Event(), []
 

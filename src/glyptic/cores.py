@@ -101,9 +101,11 @@ def in_order(function: Callable[[Piece], Result], pieces: Iterable[Piece], worke
     [3, 2, 1]
     """
     if workers == 1:
-        yield from map(function, pieces)
+        for piece in pieces:  # unlike map(), which a StopIteration would end without a word
+            yield function(piece)
         return
     unwanted, rest = threading.Event(), iter(pieces)
+    failed: Exception | None = None
     waiting: deque[tuple[Piece, Future[Result]]] = deque()
 
     def begin() -> None:
@@ -112,9 +114,14 @@ def in_order(function: Callable[[Piece], Result], pieces: Iterable[Piece], worke
     with ThreadPoolExecutor(workers - 1, "glyptic", begin) as pool:
         try:
             while True:
-                for piece in islice(rest, _AHEAD * workers - len(waiting)):
-                    waiting.append((piece, pool.submit(as_worker, function, piece)))
+                try:
+                    for piece in islice(rest, _AHEAD * workers - len(waiting)):
+                        waiting.append((piece, pool.submit(as_worker, function, piece)))
+                except Exception as error:  # of the pieces: told in its turn, after the results before it
+                    failed, rest = error, iter(())
                 if not waiting:
+                    if failed is not None:
+                        raise failed
                     return
                 while not waiting[0][1].done():
                     place = next((k for k, (_, future) in enumerate(waiting) if future.cancel()), None)

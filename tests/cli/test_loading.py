@@ -31,7 +31,7 @@ print(json.dumps({"status": status, "loaded": sorted(ours), "called": sorted(n f
                   "bars": [name for name in sys.modules if name.startswith("tqdm")]}))
 """
 WITHOUT_CALLS = {
-    "glyptic.numbers.compiling": "decorates kernels as their modules are loaded, and listens while they are compiled",
+    "glyptic.numbers.micro": "pieces of kernels, and kernels that are called by others",
     "glyptic.numbers.tiles": "writes kernels, when they are compiled",
     "glyptic.numbers.vectors": "writes kernels, too",
     "glyptic.errors": "classes of errors, which must be there to be caught",
@@ -57,7 +57,7 @@ def test_no_module_is_loaded_that_has_nothing_to_do() -> None:
     assert found["status"] == 0
     idle = {name for name in found["loaded"] if name not in found["called"] and not is_package(name)}
     assert idle == WITHOUT_CALLS.keys()
-    assert len(found["loaded"]) <= 79
+    assert len(found["loaded"]) <= 83
     assert not found["bars"]  # a log has none: tqdm and what it brings stay where they are
 
 

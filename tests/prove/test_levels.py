@@ -1,5 +1,6 @@
 """Levels of the tree of inputs in one pass: every input's logits, traces and 0/0 are those of its own run."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -12,8 +13,6 @@ from glyptic.numbers import Format, parse_format
 from glyptic.prove.elements import trie
 from glyptic.prove.elements.levels import beginnings, level, levels_at_once, paths_of
 from glyptic.prove.elements.trie import Walk, visits
-
-STAGE = "layer.1.after_attention"
 
 
 @cache
@@ -32,27 +31,27 @@ def model(words: str, format: str = "fixed:4", mask: str = "causal", undefined: 
     raise AssertionError("no seed")
 
 
-def differences(T, longest: int, traced: bool) -> tuple[int, int]:
+def differences(T, longest: int, traced: str | None) -> tuple[int, int]:
     """How many visited inputs are not what their runs are, and how many were visited."""
-    stages = {"": frozenset([STAGE])} if traced else {}
+    stages = {"": frozenset([traced])} if traced else {}
     walk = Walk({"": prepared_for(T)}, 1, longest, (1,) * longest, stages)
     differ, seen = 0, set()
     for visit in visits(walk, (), lambda _: True):
         texts = [tuple(T.vocabulary[i] for i in column) for column in visit.tokens.T]
         seen.update(texts)
-        runs = run_batch(T, texts, trace=STAGE if traced else ())
+        runs = run_batch(T, texts, trace=traced or ())
         defined = runs.numbers >= -1  # not UNDEFINED
         defined[list(runs.failures)] = False
         codes, missing = visit.logits[""]
         differ += int((codes != runs.logits)[defined & ~missing].any(axis=1).sum())
         differ += int((visit.chains[""][0] != runs.numbers).sum())
         if traced:
-            mine = prepared_for(T).arithmetic.codes(visit.branches[""].traced[STAGE])
-            differ += sum(not np.array_equal(mine[..., i], runs.trace[STAGE][i]) for i in np.flatnonzero(defined))
+            mine = prepared_for(T).arithmetic.codes(visit.branches[""].traced[traced])
+            differ += sum(not np.array_equal(mine[..., i], runs.trace[traced][i]) for i in np.flatnonzero(defined))
     return differ, len(seen)
 
 
-@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("traced", [None, "layer.1.after_attention"])
 @pytest.mark.parametrize("most", [1, 2, 3, None])
 @pytest.mark.parametrize(("words", "longest"), [("ab", 7), ("abc", 5), ("a", 9), ("abcdef", 3)])
 def test_every_input_is_what_its_own_run_is(words, longest, most, traced, monkeypatch) -> None:
@@ -70,7 +69,7 @@ def test_floats_small_formats_and_undefined_runs(format, monkeypatch) -> None:
     monkeypatch.setattr(trie, "_WIDEST", 16)
     monkeypatch.setattr(trie, "_NARROWEST", 16)
     for mask in ("causal", "strict"):
-        assert differences(model("ab", format, mask, (0.2, 0.8)), 7, False)[0] == 0
+        assert differences(model("ab", format, mask, (0.2, 0.8)), 7, None)[0] == 0
 
 
 def test_a_front_in_another_order_is_seen(monkeypatch) -> None:
@@ -78,7 +77,7 @@ def test_a_front_in_another_order_is_seen(monkeypatch) -> None:
     monkeypatch.setattr(trie, "levels_at_once", lambda _: 2)
     right = trie.Levels.front
     monkeypatch.setattr(trie.Levels, "front", lambda self: right(self).select(np.arange(self.residual.shape[2] * 4)[::-1]))
-    assert differences(model("ab"), 7, False)[0]
+    assert differences(model("ab"), 7, None)[0]
 
 
 def test_paths_are_in_order_and_know_their_beginnings() -> None:
@@ -90,3 +89,12 @@ def test_paths_are_in_order_and_know_their_beginnings() -> None:
                 assert [paths[number] for number in own] == [path[:size] for size in range(1, len(path) + 1)]
             for size in range(1, levels + 1):
                 assert {len(path) for path in paths[level(words, size)]} == {size}
+
+
+@pytest.mark.parametrize("format", ["fixed:4", "fp8_e4m3"])
+@pytest.mark.parametrize("sizes", [{"heads": 0}, {"key_width": 0}, {"value_width": 0}, {"key_width": 0, "value_width": 0}])
+def test_heads_that_keep_nothing(sizes, format, monkeypatch) -> None:
+    monkeypatch.setattr(trie, "levels_at_once", lambda _: 2)
+    T = random_transformer(format, 1, replace(Sizes(layers=1, heads=1), **sizes), Options(answer="logits"))
+    for traced in (None, "layer.0.after_feed_forward"):
+        assert differences(T, 5, traced) == (0, 62)

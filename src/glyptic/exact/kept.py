@@ -73,4 +73,4 @@ def _selected(array: Array, items: np.ndarray) -> Array:
 
 def _along(array: Array, places: np.ndarray) -> Array:
     read = np.take(array, places, axis=1).swapaxes(2, 3)  # (c, positions, batch, how many)
-    return np.ascontiguousarray(read).reshape(len(array), len(places), -1)
+    return np.ascontiguousarray(read).reshape(len(array), len(places), array.shape[2] * places.shape[1])
