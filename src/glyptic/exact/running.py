@@ -331,8 +331,8 @@ def run_chunk(prepared: Prepared, tokens: np.ndarray, steps: int = 1, patterns: 
     chains, tied = np.full((batch, steps), UNDEFINED), np.zeros(batch, bool)
     state: State | Together = State()
     for step in range(steps):
-        stop_if_unwanted()
         for new in _blocks(tokens[state.length :], len(tokens), keep):
+            stop_if_unwanted()
             first, watch = state.length, Watch(wanted, codes)
             last = step + 1 == steps and first + len(new) == len(tokens)
             residual, state = forward(prepared, embed(prepared, new, first, watch), state, watch, last=last)
