@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from glyptic import nn
 from glyptic.errors import GlypticError, InputError, ModelError
-from glyptic.train import IGNORED, Plan, train
+from glyptic.train import IGNORED, Plan, train, trainer
 from glyptic.train.evaluation import evaluate
 from glyptic.train.plan import TEST
 from glyptic.train.schedule import rate_at
@@ -114,6 +114,15 @@ def test_bfloat16_is_near_float32_and_not_it() -> None:
     assert not same(exact.model, rough.model)
     assert rough.rows[0]["loss"] == pytest.approx(exact.rows[0]["loss"], rel=0.02)
     assert all(weight.dtype == torch.float32 for weight in rough.model.parameters())
+
+
+@pytest.mark.parametrize(("wide", "told"), [(True, 1), (False, 0)])
+def test_who_gains_nothing_by_bfloat16_is_told(wide, told, monkeypatch, recwarn) -> None:
+    monkeypatch.setattr(trainer, "is_widened", lambda dtype: wide)
+    for precision in ("float32", "bfloat16"):
+        train(Progressions(), replace(PLAN, precision=precision), progress=False)
+    said = [str(warning.message) for warning in recwarn if isinstance(warning.message, trainer.NothingGained)]
+    assert len(said) == told and all("precision float32 takes no longer" in text for text in said)
 
 
 @pytest.mark.slow

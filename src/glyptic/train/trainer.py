@@ -30,6 +30,7 @@ from glyptic.arguments import FolderToFill, checked
 from glyptic.errors import FileError, InputError
 from glyptic.files import Content, quoted_path
 from glyptic.nn import Model, ModelConfig, build
+from glyptic.nn.speed.halves import is_widened
 from glyptic.nn.speed.machine import check_memory
 from glyptic.progress import progress_bar, tell
 from glyptic.train.ahead import Ahead
@@ -92,12 +93,24 @@ def train(
     with joined(strategy, device) as team:
         if team.size < 2 and strategy == "fsdp":
             warnings.warn(NothingSharded(), stacklevel=3)
+        if plan.precision == "bfloat16" and team.leads and team.device.type == "cpu" and is_widened(torch.bfloat16):
+            warnings.warn(NothingGained(), stacklevel=3)
         if model is None:
             model = build(config or task.config(), seed=plan.seed)
         task.check(model.config)
         folder = None if out is None else RunFolder(Path(out))
         with ExitStack() as held:
             return _Trainer(task, plan, model, folder, team, held).run(logs, progress)
+
+
+class NothingGained(UserWarning):
+    """A precision that is no faster on this processor."""
+
+    def __str__(self) -> str:
+        return (
+            "precision is bfloat16, which this processor multiplies no faster than float32, so products are taken in float32 and "
+            "rounded; precision float32 takes no longer."
+        )
 
 
 class Objective(nn.Module):
