@@ -26,7 +26,7 @@ from glyptic.numbers.tiles import WIDE
 # A constant is a type of its own to the compiler, which would compile what it is handed to once more: so these are not.
 _NONE, _ONE = np.int64(0), np.int64(1)
 
-PART_BYTES = 1 << 19  # of a part's arrays, where it has more than one vector: about half of a core's own cache
+_PART_BYTES = 1 << 19  # of a part's arrays, where it has more than one vector: about half of a core's own cache
 _HIDDEN_BYTES = 1 << 17  # of hidden units that are there at once
 
 
@@ -90,7 +90,7 @@ def room_for(stack: LayerStack, width: int, new: int, all: int, batch: int, lane
     of_keys, of_values = (int(stack.widths[:, side].max(initial=0)) for side in (1, 2))
     a_vector = np.dtype(dtype).itemsize * lanes
     held = a_vector * ((2 * width + projected) * new + (of_keys + of_values) * all)
-    most = max(1, PART_BYTES // max(held, 1), -(-WIDE // max(new, 1)))
+    most = max(1, _PART_BYTES // max(held, 1), -(-WIDE // max(new, 1)))
     parts = max(1, -(-batch // (most * lanes)))
     across = lanes * max(1, -(-batch // (parts * lanes)))
     tile = WIDE * a_vector
