@@ -1,8 +1,5 @@
 """What every run of the tests begins and ends with, those in docstrings included.
 
-Compiled kernels are cached beside their source; a cache older than any part of that source is thrown away: numba looks only
-at the file of the function itself, and our loops take their rounding from another file.
-
 `--by-room` ends a run with what each room of it cost. What was left out for want of a program is told in a line each. A run that
 pytest itself breaks off shows neither failures nor errors: here it ends with a few lines of each.
 """
@@ -11,12 +8,8 @@ import os
 import signal
 from collections import defaultdict
 from collections.abc import Generator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
-
-import glyptic.numbers
 
 BEGUN = pytest.StashKey[float]()
 BROKEN_OFF: list[str] = []  # what pytest itself broke off by, in this process or in one of its workers
@@ -30,14 +23,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONIOENCODING"] = "utf-8"  # what tests start speaks so, whatever the terminal
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job that a script put in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)  # and can be interrupted, which would be inherited
-    if hasattr(config, "workerinput"):
-        return  # the process that started this one has done it
-    folder = Path(glyptic.numbers.__file__).parent
-    changed = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    for cached in (folder / "__pycache__").glob("*.nb[ic]"):
-        with suppress(FileNotFoundError):
-            if cached.stat().st_mtime < changed:
-                cached.unlink()
 
 
 def used() -> float:

@@ -54,6 +54,16 @@ def test_where_the_package_cannot_be_written_kernels_are_kept_with_the_user(sour
     assert first.stderr == second.stderr == ""  # not a terminal: nobody reads it
 
 
+def test_what_was_compiled_counts_until_any_file_of_the_room_changes(source: Path, tmp_path: Path) -> None:
+    hits = []
+    for changed in (None, None, "steps.py", None):
+        if changed is not None:
+            with (source / "glyptic" / "numbers" / changed).open("a") as file:
+                file.write("# other steps\n")
+        hits.append(run(tmp_path / "home", source, stderr=subprocess.PIPE).stdout.split()[2])
+    assert hits == ["0", "1", "0", "1"]
+
+
 def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(source: Path, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     assert run(tmp_path / "home", source).stdout == "[512, 65535] 0 None\n"

@@ -1,15 +1,20 @@
 """Compiling the kernels: where what is compiled is kept, and a word to whoever waits for it.
 
 numba keeps what it has compiled beside the source; where that cannot be written, in the user's cache folder; NUMBA_CACHE_DIR
-names another. Where none of these can be written, kernels are compiled anew in every process, rather than not at all.
+names another. Where none of these can be written, kernels are compiled anew in every process, rather than not at all. What was
+compiled counts as long as no file of this room has changed, for kernels are made of pieces of many; numba alone looks at one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit, typeof, types
@@ -23,9 +28,20 @@ def compiled(function: Callable[..., Any]) -> Any:
     """A kernel: it lets other threads run, is kept when compiled, and divides as IEEE 754 does."""
     how: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
-        return njit(function, cache=True, **how)
+        kernel: Any = njit(function, cache=True, **how)
     except RuntimeError:  # "no locator available": there is no folder to write to
         return njit(function, **how)
+    with suppress(AttributeError):  # numba's own, of which nothing is promised; without it there is its own rule
+        file = kernel._cache._cache_file
+        file._source_stamp = file._source_stamp, _sources()
+    return kernel
+
+
+@cache
+def _sources() -> str:
+    """Of what state all files of this room are."""
+    states = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(repr(states).encode()).hexdigest()
 
 
 def inlined(function: Callable[..., Any]) -> Any:

@@ -288,7 +288,7 @@ class Fast:
         """
         d, n, batch = x.shape
         host, rule, clamps, keys = self.host.dtype, self._rule, self._variant.clamps, visible.shape[1]
-        x = x[:, :, :1].copy() if batch > 1 and x.strides[2] == 0 else np.ascontiguousarray(x)  # one column may stand for all
+        x = np.require(x[:, :, :1] if x.strides[2] == 0 else x, requirements=["C", "W"])  # one column may stand for all
         earlier = np.empty((stack.kept, 0, batch), host) if earlier is None else np.ascontiguousarray(earlier)
         after, kept = np.empty((d, n, batch), host), np.empty((stack.kept if keep else 0, keys, batch), host)
         zero = np.zeros((len(stack.widths), n, batch), np.bool_)

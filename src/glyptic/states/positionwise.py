@@ -95,13 +95,16 @@ class Positionwise:
     def final_norm(self, vectors: Codes, stages: Sequence[str]) -> Passed:
         """The norm after all layers."""
         watch = Watch(stages, self._codes)
-        out, _ = forward(replace(self.prepared, layers=()), self._values(vectors), observer=watch)
+        out, _ = forward(self._no_layers(), self._values(vectors), observer=watch)
         return self._passed(self._codes(out), watch, len(self.places), stages)
 
     def places_of_final_norm(self) -> list[ErrorAt]:
         watch = Watch()
-        forward(replace(self.prepared, layers=()), self._values(np.zeros((1, self.transformer.width), np.int64)), observer=watch)
+        forward(self._no_layers(), self._values(np.zeros((1, self.transformer.width), np.int64)), observer=watch)
         return [error_at for error_at, _ in watch.met]
+
+    def _no_layers(self) -> Prepared:
+        return replace(self.prepared, layers=(), stack=None)
 
     def answers(self, vectors: Codes) -> tuple[np.ndarray, Codes]:
         """The number of the answer at each vector, TIED and UNDEFINED included, and the logits' codes (n, answers)."""
