@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from tests.look.chromium import axe, browser, needs_chromium, page_of  # noqa: F401 (browser is a fixture)
+from tests.look.chromium import axe, browser, needs_chromium, page_of, wait_until  # noqa: F401 (browser is a fixture)
 from tests.look.gallery import MADE, gallery
 
 from glyptic import look, programs
@@ -125,6 +125,7 @@ def test_what_is_seen_is_exported(browser: Any, name: str, tmp_path: Path) -> No
 def test_the_picture_is_what_is_seen(browser: Any) -> None:  # noqa: F811
     """What has scrolled out of its box, and what is folded away, is not drawn over its neighbours; what sticks stays on top."""
     with page_of(browser, look.page(programs.open("parity:64"), "01" * 32)) as tab:
+        wait_until(tab, "!document.getElementById('view').innerText.includes(G.t('exact.ladder_running'))", 60)  # it grows then
         with tab.expect_download() as saved:
             tab.click("#save-png")
         made = Image.open(saved.value.path()).convert("L")

@@ -73,7 +73,7 @@ import os, sys, time
 from glyptic.parallel import stream
 
 def work(n):
-    print(os.getpid(), flush=True)
+    os.write(1, f"{os.getpid()}\\n".encode())  # at once: two write here
     time.sleep(0.1 if n < 2 else 600)
 
 list(stream(work, [(n,) for n in range(4)], "loky", 2))
