@@ -108,7 +108,7 @@ def _enumeration_row() -> dict:
         verdict = check(claim, method="enumerate", workers=workers, progress=False)
         assert isinstance(verdict, Proved) and verdict.inputs == 2**20 - 2
 
-    found = two_against_one(lambda: run(1), lambda: run(2), 3)
+    found = two_against_one(lambda: run(1), lambda: run(2), 9)
     return row("enumeration of 1,048,574 inputs, 6 layers: two threads / one", found[0], ">= 1.7", _said(*found))
 
 
