@@ -93,7 +93,7 @@ def train(
     with joined(strategy, device) as team:
         if team.size < 2 and strategy == "fsdp":
             warnings.warn(NothingSharded(), stacklevel=3)
-        if plan.precision == "bfloat16" and team.leads and team.device.type == "cpu" and is_widened(torch.bfloat16):
+        if plan.precision == "bfloat16" and team.leads and gains_nothing(team.device):
             warnings.warn(NothingGained(), stacklevel=3)
         if model is None:
             model = build(config or task.config(), seed=plan.seed)
@@ -103,14 +103,16 @@ def train(
             return _Trainer(task, plan, model, folder, team, held).run(logs, progress)
 
 
+def gains_nothing(device: torch.device) -> bool:
+    """Whether bfloat16 is measured to be no faster than float32 there: then products stay in float32, which is never slower."""
+    return device.type == "cpu" and is_widened(torch.bfloat16)
+
+
 class NothingGained(UserWarning):
     """A precision that is no faster on this processor."""
 
     def __str__(self) -> str:
-        return (
-            "precision is bfloat16, which this processor multiplies no faster than float32, so products are taken in float32 and "
-            "rounded; precision float32 takes no longer."
-        )
+        return "precision is bfloat16, which this processor multiplies no faster than float32, so this run is in float32."
 
 
 class Objective(nn.Module):
@@ -226,7 +228,7 @@ class _Trainer:
         return tuple(tensor.to(device, non_blocking=True) for tensor in piece.inputs), piece.targets.to(device)
 
     def _autocast(self) -> Any:
-        if self.plan.precision == "float32":
+        if self.plan.precision == "float32" or gains_nothing(self.team.device):
             return nullcontext()
         return torch.autocast(self.team.device.type, torch.bfloat16)
 
