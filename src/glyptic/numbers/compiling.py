@@ -2,7 +2,8 @@
 
 numba keeps what it has compiled beside the source; where that cannot be written, in the user's cache folder; NUMBA_CACHE_DIR
 names another. Where none of these can be written, kernels are compiled anew in every process, rather than not at all. What was
-compiled counts as long as no file of this room has changed, for kernels are made of pieces of many; numba alone looks at one.
+compiled counts as long as no file of this room and of the kernel's own has changed, for kernels are made of pieces of many; numba
+alone looks at one.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ def compiled(function: Callable[..., Any]) -> Any:
     except RuntimeError:  # "no locator available": there is no folder to write to
         return njit(function, **how)
     with suppress(AttributeError):  # numba's own, of which nothing is promised; without it there is its own rule
+        rooms = Path(__file__).parent, Path(function.__code__.co_filename).parent
         file = kernel._cache._cache_file
-        file._source_stamp = file._source_stamp, _sources()
+        file._source_stamp = file._source_stamp, *map(_sources, rooms)
     return kernel
 
 
 @cache
-def _sources() -> str:
-    """Of what state all files of this room are."""
-    states = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(Path(__file__).parent.glob("*.py"))]
+def _sources(room: Path) -> str:
+    """Of what state all files of a room are."""
+    states = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(room.glob("*.py"))]
     return hashlib.sha256(repr(states).encode()).hexdigest()
 
 
