@@ -137,6 +137,7 @@ class _Trainer:
     ) -> None:
         self.task, self.plan, self.model, self.folder, self.team = task, plan, model, folder, team
         self.places = team.rows(plan.batch, plan.accumulate)
+        self.halves = plan.precision == "bfloat16" and not team.leaders(gains_nothing(team.device))  # one answer for all
         self.rows: list[Row] = []
         self.told = False  # whether the file of metrics holds all rows but those to come
         self.progress = self._open(held)
@@ -228,7 +229,7 @@ class _Trainer:
         return tuple(tensor.to(device, non_blocking=True) for tensor in piece.inputs), piece.targets.to(device)
 
     def _autocast(self) -> Any:
-        if self.plan.precision == "float32" or gains_nothing(self.team.device):
+        if not self.halves:
             return nullcontext()
         return torch.autocast(self.team.device.type, torch.bfloat16)
 
